@@ -159,6 +159,7 @@ void CheckLines(std::string_view table, int first_line) {
 }  // namespace crosscut::samples
 
 PyThreadState* PyThreadState_Get() { return crosscut::samples::Main(); }
+PyThreadState* _PyThreadState_UncheckedGet() { return PyThreadState_Get(); }
 PyInterpreterState* PyThreadState_GetInterpreter(PyThreadState* thread) { return thread->interp; }
 
 uint32_t crosscut_intern(const char* text, size_t bytes, enum crosscut_kind, enum crosscut_layer,

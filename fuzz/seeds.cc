@@ -66,6 +66,14 @@ void SaveSpace(const std::string& path) {
     line.RefStat(plane.StatName("kind"), plane.StatName("copy"));
     line.TextStat(plane.StatName("details"), "regs:1");
   }
+  xspace::PlaneWriter& host = space.AddPlane(2, "/host:CPU");
+  xspace::LineWriter& thread = host.AddLine(8, "thread", 1'000'000);
+  for (int i = 0; i < 4; ++i) {
+    thread.Event(host.EventName(i < 3 ? "MemoryAllocation" : "MemoryDeallocation"), i * 3000, 0);
+    thread.TextStat(host.StatName("allocator_name"), "GPU_0_bfc");
+    thread.Int64Stat(host.StatName("allocation_bytes"), 256);
+    thread.Int64Stat(host.StatName("bytes_allocated"), 1024);
+  }
   space.AddWarning("dropped");
   const std::string bytes = *space.Finish();
   Save(path, bytes.data(), bytes.size());

@@ -1,13 +1,18 @@
 """What a test leaves outside of its folder goes when it ends: rings of programs that it killed, or
-whose run nobody read, and folders of the libraries that its programs use."""
+whose run nobody read, and folders of the libraries that its programs use. In CI a skip whose reason
+is not in allowed_skips.txt fails the run."""
 
 import ctypes
 import os
 import pathlib
 import struct
 import subprocess
+import sys
 
 import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "tools"))
+import check_skips  # noqa: E402
 
 # Programs of tests import PyTorch in half the time where its modules are compiled once, also where
 # the machine keeps that from being written down.
@@ -15,6 +20,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ["PYTHONPYCACHEPREFIX"] = str(pathlib.Path(__file__).parents[1] / "build" / "pycache")
 
 SHARED = pathlib.Path("/dev/shm")
+WRONG = pytest.StashKey()
 OWNER = struct.Struct("<32xq24xQQ")  # of a ring's header: process, device and number of its run
 
 
@@ -26,6 +32,31 @@ def pytest_configure(config):
         for words in (["--make-rprivate", "/"], ["-t", "tmpfs", "-o", "mode=1777", "none", SHARED]):
             if subprocess.run(["mount", *words], capture_output=True).returncode != 0:
                 break
+
+
+skips = []  # (test, reason)
+
+
+def pytest_runtest_logreport(report):
+    if report.skipped and not hasattr(report, "wasxfail"):
+        skips.append((report.nodeid, report.longrepr[2].removeprefix("Skipped: ")))
+
+
+def pytest_collectreport(report):
+    if report.skipped:
+        skips.append((report.nodeid, report.longrepr[2].removeprefix("Skipped: ")))
+
+
+def pytest_sessionfinish(session):
+    if os.environ.get("CI") and not hasattr(session.config, "workerinput"):
+        session.config.stash[WRONG] = check_skips.unknown(skips)
+        if session.config.stash[WRONG] and session.exitstatus == 0:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    for test, reason in config.stash.get(WRONG, []):
+        terminalreporter.line(f"{test}: skipped, and {reason!r} is not in allowed_skips.txt")
 
 
 def remove_rings(folder):

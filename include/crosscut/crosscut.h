@@ -69,8 +69,7 @@ enum crosscut_name_flags {
                             ends by crosscut_end_named() alone and beside all others */
   CROSSCUT_ASYNC = 64,   /* ends wherever and whenever its work does. Begins by crosscut_instant()
                             with the argument "async", a number that is its own while it lasts,
-                            and ends by another with the argument "async end", the same number;
-                            where that is told late, "async end at", a tick. */
+                            and ends by crosscut_async_end() with the same number. */
   CROSSCUT_GOES_ON = 128 /* see crosscut_goes_on() */
 };
 
@@ -104,6 +103,9 @@ CROSSCUT_API uint32_t crosscut_intern(const char* text, size_t bytes, enum cross
 /* The name under which a span of `name` goes on that was ended before: its parts count once. For
  * what is suspended, and for what outlives a span that it began in. 0 where there is no room. */
 CROSSCUT_API uint32_t crosscut_goes_on(uint32_t name);
+/* crosscut_begin_at() of such a name, telling which span goes on: the one of the name that this
+ * thread ended at the tick `ended`; of several, the one around `inside` of them. */
+CROSSCUT_API void crosscut_go_on_at(uint32_t name, uint64_t tick, uint64_t ended, uint32_t inside);
 
 /* ---- Marking ------------------------------------------------------------------------------- */
 
@@ -134,6 +136,9 @@ CROSSCUT_API void crosscut_end_named(uint32_t name);
 CROSSCUT_API void crosscut_end_named_at(uint32_t name, uint64_t tick);
 CROSSCUT_API void crosscut_begin_at(uint32_t name, uint64_t tick);
 CROSSCUT_API void crosscut_instant(uint32_t name);
+/* The end of a span of a name with CROSSCUT_ASYNC, by its number. Recorded in pauses and control
+ * steps, too: it began outside of them. */
+CROSSCUT_API void crosscut_async_end(uint32_t name, int64_t number);
 CROSSCUT_API void crosscut_counter(uint32_t name, int64_t value);
 /* Here the program had a value that cannot be kept (no number, not finite, too large): counted as
  * lost by the reason "value", which the report tells. */
@@ -284,6 +289,14 @@ CROSSCUT_API int crosscut_active(void);
 CROSSCUT_API uint32_t crosscut_sessions(void);
 /* 1 in a control step of the step plan, and while sources are switched for one. */
 CROSSCUT_API int crosscut_in_control(void);
+/* How much of the program's time recording may cost, as a share like 0.02, as long as the session
+ * has no step: sources that cost more than that rest by themselves. 0: no limit, or the steps have
+ * begun, whose levels keep it. */
+CROSSCUT_API double crosscut_budget_before_steps(void);
+/* From here on everything is recorded of every step, whatever plan and budget say, until it is
+ * called with 0 or the session ends; these steps count in no comparison. CROSSCUT_ENOTRUNNING where
+ * no session is open or it is paused. */
+CROSSCUT_API int crosscut_whole(int on);
 /* Where this process records, "" when it does not. Valid until the next start. */
 CROSSCUT_API const char* crosscut_run_dir(void);
 /* This process's key in its run (its log's file name without ".crosscut"), "" when it does neither
@@ -366,7 +379,8 @@ typedef struct crosscut_source {
 CROSSCUT_API int crosscut_source_add(const crosscut_source* source);
 /* Switches to CONTROL and forgets the source. */
 CROSSCUT_API void crosscut_source_remove(int handle);
-/* A line of the table `sources`: state is "on", "off", "missing", "conflict", "failed". */
+/* A line of the table `sources`: state is "on", "off", "missing", "conflict", "failed", or
+ * "not asked for", which is told where no process has the source on. */
 CROSSCUT_API void crosscut_source_state(const char* name, const char* version, const char* state,
                                         const char* message);
 /* The cost of one event of `probe` (a name id of kind TEXT): inside its span, outside it, and a
@@ -381,6 +395,21 @@ CROSSCUT_API void crosscut_probe_cost(uint32_t probe, int64_t inside_ps, int64_t
  * an error code; CROSSCUT_ENOTRUNNING without a session. */
 CROSSCUT_API int crosscut_collected(const char* source, const char* format, const void* bytes,
                                     size_t size, int64_t begin_realtime_ns, int64_t error_ns);
+
+/* The program starts or ends a profiler of its own (torch.profiler, Kineto, jax.profiler): `who`,
+ * for the report. A device's profiling interface perhaps serves one tool at a time, so plugins let
+ * go of it before such a profiler starts and have it again when it has ended. STARTS comes before a
+ * start, STARTED behind it (ENDED where it failed), ENDS before an end, ENDED behind it. Any
+ * thread; waits for the plugins, some milliseconds as a rule and seconds where a device's library
+ * is slow. Returns 0 or CROSSCUT_EINVAL. Crosscut announces the profilers of PyTorch, JAX and
+ * TensorFlow in Python programs itself. */
+enum crosscut_profiler_moment {
+  CROSSCUT_PROFILER_STARTS = 0,
+  CROSSCUT_PROFILER_STARTED = 1,
+  CROSSCUT_PROFILER_ENDS = 2,
+  CROSSCUT_PROFILER_ENDED = 3
+};
+CROSSCUT_API int crosscut_other_profiler(const char* who, enum crosscut_profiler_moment moment);
 
 /* ---- The inline path ----------------------------------------------------------------------- */
 

@@ -148,9 +148,16 @@ typedef struct crosscut_track {
   const char* device_name; /* "MYCHIP 9000"; copied, may be null */
 } crosscut_track;
 
+/* Of the program's own profilers, all together. */
+enum crosscut_profilers {
+  CROSSCUT_PROFILERS_NONE = 0,     /* the device is yours */
+  CROSSCUT_PROFILERS_CHANGING = 1, /* one is about to start or to end */
+  CROSSCUT_PROFILERS_RUNNING = 2   /* one runs, and none is about to */
+};
+
 /* What the host asks of a plugin between start and stop, beyond the ABI above. Every function may
- * be null and gets `self`; the host calls one at a time, on a thread of its own but for set_level.
- */
+ * be null and gets `self`; the host calls one at a time, on a thread of its own but for set_level
+ * and other_profiler. */
 typedef struct crosscut_plugin_callbacks {
   size_t struct_size; /* sizeof(crosscut_plugin_callbacks) */
   void* self;
@@ -164,6 +171,13 @@ typedef struct crosscut_plugin_callbacks {
    * the first start, on the host's thread, on which pushes then cost what they cost while
    * recording and are kept nowhere. */
   void (*calibrate)(void* self);
+  /* The program's own profilers (torch.profiler, jax.profiler) use the device's profiling interface
+   * which perhaps serves one tool at a time. Called on the program's thread that starts or ends
+   * one, between start and stop or before: when a call with STARTING returns, nothing of yours
+   * stands in its way. `who` is the one that the call is about. Threads may overtake each other:
+   * a call whose `order` is not above that of an earlier one is to be left out. */
+  void (*other_profiler)(void* self, const char* who, enum crosscut_profilers state,
+                         uint64_t order);
 } crosscut_plugin_callbacks;
 
 /* Push rather than encode: spans go straight into the run, survive the program's death, and no

@@ -58,6 +58,14 @@ CUptiResult Clock::Start(const crosscut_host* host, const Api* api, bool own) {
   return CUPTI_SUCCESS;
 }
 
+CUptiResult Clock::Restart(const crosscut_host* host, const Api* api, bool own) {
+  const Clock before = *this;
+  const CUptiResult result = Start(host, api, own);
+  error_ns_ = std::max(error_ns_, before.error_ns_);
+  jump_ns_ = std::max(jump_ns_, before.jump_ns_);
+  return result;
+}
+
 CUptiResult Clock::Read() {
   Reading reading;
   const CUptiResult result = Take(&reading);

@@ -18,6 +18,8 @@ class Clock {
  public:
   // Registers our clock with CUPTI where `own` and possible, and takes the first reading.
   CUptiResult Start(const crosscut_host* host, const Api* api, bool own);
+  // The same again in a session that goes on: errors and jumps of before stay told.
+  CUptiResult Restart(const crosscut_host* host, const Api* api, bool own);
   // One more reading. Tells by Jump() if the clock moved against the host's.
   CUptiResult Read();
   // From now on CUPTI gets the clock that it would have without us.

@@ -65,6 +65,8 @@ Options ReadOptions(const crosscut_host* host, char* complaint, size_t bytes) {
   reader.Choice("driver", "on", "off", &options.driver);
   reader.Choice("graphs", "nodes", "launches", &options.graph_nodes);
   reader.Choice("sync", "on", "off", &options.synchronisation);
+  reader.Choice("activities", "on", "off", &options.activities);
+  options.inflation = reader.Text("inflation");
   reader.Choice("timestamps", "host", "cupti", &options.own_timestamps);
   return options;
 }

@@ -18,6 +18,8 @@ struct Options {
   bool graph_nodes = true;   // false: one span per graph launch
   bool synchronisation = true;
   bool own_timestamps = true;  // CUPTI takes its times from our clock where it can
+  bool activities = true;      // what devices do; false: only calls, to measure what that costs
+  const char* inflation = nullptr;  // a path: what CUPTI itself costs; null: the user's cache
 };
 
 // What is not understood keeps its default and is named in `complaint` ("" where all is well).

@@ -37,6 +37,10 @@ void Listen(const crosscut_host* host) {
     static_cast<Session*>(self)->SetLevel(level);
   };
   callbacks.calibrate = [](void* self) { static_cast<Session*>(self)->Calibrate(); };
+  callbacks.other_profiler = [](void* self, const char* who, crosscut_profilers state,
+                                uint64_t order) {
+    static_cast<Session*>(self)->OtherProfiler(who, state, order);
+  };
   host->set_callbacks(host->host, &callbacks);
 }
 

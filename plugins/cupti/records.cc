@@ -28,13 +28,15 @@ void Records::Prepare(const crosscut_host* host, const CorrelationTable* launche
   items_ = static_cast<Item*>(std::malloc(kMostInBatch * sizeof(Item)));
 }
 
-void Records::Renew(const Api* api, uint32_t version, uint32_t clock) {
+void Records::Use(const Api* api, uint32_t version) {
   api_ = api;
   layout_ = LayoutOf(*api, version);
+}
+
+void Records::Begin(uint32_t clock) {
   externals_.Clear();
   graph_runs_.Clear();
   tracks_.Renew(clock);
-  counts_ = Counts();
   count_ = 0;
 }
 

@@ -40,8 +40,13 @@ class Records {
 
   // Once. `launches` stays the caller's.
   void Prepare(const crosscut_host* host, const CorrelationTable* launches, uint32_t flows);
-  // A new session of a CUPTI of `version`, whose times are of the host's `clock`.
-  void Renew(const Api* api, uint32_t version, uint32_t clock);
+  // A new session.
+  void Renew() { counts_ = Counts(); }
+  // Of a CUPTI of `version`.
+  void Use(const Api* api, uint32_t version);
+  // CUPTI begins to record, in a session perhaps not for the first time; times are of the host's
+  // `clock`.
+  void Begin(uint32_t clock);
 
   // The records of a buffer; it must live until Push(). False: Push() first, then again from the
   // start, for there is no room for all of them.

@@ -1,5 +1,6 @@
 #include "session.h"
 
+#include <dlfcn.h>
 #include <time.h>
 
 #include <algorithm>
@@ -37,8 +38,6 @@ constexpr OptionalKind kWanted[] = {
     {CUPTI_ACTIVITY_KIND_NAME, "stream names"},
 };
 
-Calls::Mode ModeOf(uint32_t level) { return level == 0 ? Calls::kLeaveOut : Calls::kRecord; }
-
 int Length(const char* text) { return static_cast<int>(std::strlen(text)); }
 
 }  // namespace
@@ -59,12 +58,54 @@ Session::~Session() {
   buffer_owner.compare_exchange_strong(self, nullptr);
 }
 
+bool Session::TakeTurn(int64_t patience_ns) {
+  const int64_t end = MonotonicNs() + patience_ns;
+  const std::lock_guard lock(attach_mutex_);
+  for (int64_t left = patience_ns; has_turn_ && left > 0; left = end - MonotonicNs()) {
+    turn_free_.Wait(&attach_mutex_, left);
+  }
+  if (has_turn_) return false;
+  has_turn_ = true;
+  return true;
+}
+
+void Session::EndTurn() {
+  const std::lock_guard lock(attach_mutex_);
+  has_turn_ = false;
+  turn_free_.NotifyAll();
+}
+
 void Session::Start() {
-  if (started_) Stop();
+  if (!TakeTurn(kPatienceNs)) {
+    return Tell("failed", "the session began while another profiler was being given CUPTI");
+  }
+  if (started_) StopInTurn();
+  StartInTurn();
+  EndTurn();
+}
+
+void Session::StartInTurn() {
   if (!AwaitAttachment()) {
     return Tell("failed", "CUPTI has not answered since the last session began");
   }
   started_ = true;
+  is_away_ = has_tried_ = false;
+  away_ns_ = deaf_since_ns_ = deaf_ns_ = 0;
+  hand_overs_ = away_launches_ = cut_calls_ = 0;
+  if (theirs_ == CROSSCUT_PROFILERS_NONE) who_[0] = '\0';
+  calls_.Renew();
+  launches_.Clear();
+  {
+    const std::lock_guard lock(records_mutex_);
+    drops_ = lost_told_ = refusals_ = 0;
+    records_.Renew();
+    clock_ = Clock();
+  }
+  if (theirs_ != CROSSCUT_PROFILERS_NONE) return Follow();
+  BeginAttachment();
+}
+
+void Session::BeginAttachment() {
   {
     const std::lock_guard lock(attach_mutex_);
     attaching_ = true;
@@ -81,6 +122,7 @@ void Session::Start() {
 
 void* Session::AttachMain(void* self) {
   auto* session = static_cast<Session*>(self);
+  session->has_tried_ = true;
   if (session->has_api_ || session->FindLibrary(Search::kEverywhere)) session->Attach();
   std::unique_lock lock(session->attach_mutex_);
   if (session->abandoned_) {
@@ -104,39 +146,79 @@ bool Session::AwaitAttachment(bool abandon) {
 }
 
 void Session::Stop() {
-  started_ = false;
-  if (!AwaitAttachment(true)) {
+  if (!TakeTurn(kStopPatienceNs)) {
     calls_.Set(Calls::kOff);
+    return Tell("failed", "the session ended while another profiler was being given CUPTI");
+  }
+  StopInTurn();
+  EndTurn();
+}
+
+void Session::StopInTurn() {
+  started_ = false;
+  calls_.Set(Calls::kOff);
+  if (!AwaitAttachment(true)) {
     return Tell("failed", "CUPTI did not answer before the session ended");
   }
+  if (is_away_) {
+    TellAway();
+    Detach();
+    return TellOutcome();
+  }
   if (!is_attached()) return TellAgain();
-  calls_.Set(Calls::kOff);
-  const CUptiResult result = api_.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-  if (result != CUPTI_SUCCESS) NoteWithout("the last flush", result);
-  Drain(true);
-  CountDrops();
+  StopRecords();
   Detach();
-  Drain(true);  // what came back meanwhile
-  CountDrops();
-  buffers_.Renew();  // what comes now is too late
   TellOutcome();
 }
 
-void Session::Flush() {
-  if (!started_ || !AwaitAttachment()) return;
-  if (!has_api_ && FindLibrary(Search::kLoadedOnly)) Attach();
-  if (!is_attached()) return;
-  const CUptiResult result = api_.ActivityFlushAll(0);
-  if (result != CUPTI_SUCCESS) NoteWithout("a flush", result);
-  Drain(true);
-  CountDrops();
-  std::lock_guard<std::mutex> lock(records_mutex_);
+// Hands over what there is, and has CUPTI give back every buffer: what it is left with, another
+// tool would get. The clock's last reading must come after the last record.
+void Session::StopRecords() {
+  const auto take = [this] {
+    const CUptiResult result = api_.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    if (result != CUPTI_SUCCESS) NoteWithout("the last flush", result);
+    Drain(true);
+    CountDrops();
+  };
+  take();
+  DisableKinds();
+  if (buffers_.any_out()) take();
+  buffers_.Renew();  // what comes now is too late
+  const std::lock_guard lock(records_mutex_);
   clock_.Read();
+  clock_.Stop();
+  attached_.store(false);
+}
+
+void Session::Flush() {
+  if (!TakeTurn(0)) return;  // who has it flushes, or has CUPTI's next owner wait
+  if (started_ && AwaitAttachment()) {
+    if (!has_api_ && FindLibrary(Search::kLoadedOnly)) {
+      if (theirs_ == CROSSCUT_PROFILERS_NONE) {
+        Attach();
+      } else {
+        has_tried_ = false;
+        Follow();
+      }
+    } else if (is_away_ && theirs_ == CROSSCUT_PROFILERS_NONE) {
+      Attach();
+    }
+    if (is_attached()) {
+      if (subscriber_ == nullptr) HearAgain();
+      const CUptiResult result = api_.ActivityFlushAll(0);
+      if (result != CUPTI_SUCCESS) NoteWithout("a flush", result);
+      Drain(true);
+      CountDrops();
+      const std::lock_guard lock(records_mutex_);
+      clock_.Read();
+      flushed_ns_ = host_->now_ns(host_->host);
+    }
+  }
+  EndTurn();
 }
 
 void Session::SetLevel(uint32_t level) {
-  level_.store(level, std::memory_order_relaxed);
-  calls_.Set(ModeOf(level));
+  calls_.LeaveOut(level == 0);
   Pause(level);
 }
 
@@ -151,8 +233,10 @@ void Session::Pause(uint32_t level) {
 }
 
 void Session::Calibrate() {
+  if (!TakeTurn(kPatienceNs)) return;
   PrepareOnce();
   calls_.Calibrate();
+  EndTurn();
 }
 
 bool Session::FindLibrary(Search search) {
@@ -182,17 +266,41 @@ void Session::Attach() {
   if (version < kOldestVersion) {
     return Tell("missing", "this libcupti is older than CUDA 11.6, the oldest that is supported");
   }
-  if (!Subscribe()) return;
+  if (dlopen("libsanitizer-collection.so", RTLD_LAZY | RTLD_NOLOAD) != nullptr) {
+    return Tell("conflict",
+                "compute-sanitizer checks this program, and CUPTI beside it is not "
+                "supported: record without it");
+  }
+  if (subscriber_ == nullptr && !Subscribe()) return;
   PrepareOnce();
-  calls_.Renew();
-  launches_.Clear();
+  if (!StartRecords()) return Detach();
+  if (is_away_) TellAway();
+  TellInflation();
+  if (subscriber_ != nullptr) {
+    EnableCalls();
+  } else if (deaf_since_ns_ == 0) {
+    deaf_since_ns_ = host_->now_ns(host_->host);
+  }
+  TellOutcome();
+}
+
+void Session::TellInflation() {
+  Inflation inflation;
+  if (options_.activities &&
+      ReadInflation(options_.inflation, version_, &inflation, inflation_, sizeof inflation_)) {
+    calls_.Tell(inflation);
+  }
+}
+
+bool Session::StartRecords() {
   buffers_.Renew();
+  CUptiResult result;
   {
-    std::lock_guard<std::mutex> lock(records_mutex_);
-    drops_ = lost_told_ = refusals_ = 0;
+    const std::lock_guard lock(records_mutex_);
     drops_since_ns_ = host_->now_ns(host_->host);
-    result = clock_.Start(host_, &api_, options_.own_timestamps);
-    if (result == CUPTI_SUCCESS) records_.Renew(&api_, version, clock_.id());
+    result = clock_.Restart(host_, &api_, options_.own_timestamps);
+    records_.Use(&api_, version_);
+    if (result == CUPTI_SUCCESS) records_.Begin(clock_.id());
   }
   buffer_owner.store(this);
   const char* function = "cuptiGetTimestamp";
@@ -202,23 +310,26 @@ void Session::Attach() {
   }
   if (result != CUPTI_SUCCESS) {
     TellError(function, result);
-    return Detach();
+    return false;
   }
-  if (!EnableKinds()) return Detach();
+  if (!EnableKinds()) return false;
   attached_.store(true);
-  EnableCalls();
-  TellOutcome();
+  return true;
 }
 
+// Where the program's profiler was given CUPTI and keeps its callbacks when it is done (Kineto
+// does, for as long as the process lives), work is recorded without the calls that launch it.
+// Whoever had CUPTI before us is left alone.
 bool Session::Subscribe() {
   const CUptiResult result = api_.Subscribe(&subscriber_, &OnCall, this);
-  if (result == CUPTI_SUCCESS) return true;
+  if (result == CUPTI_SUCCESS) return has_subscribed_ = true;
   subscriber_ = nullptr;
-  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-    TellConflict(result);
-  } else {
+  if (result != CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
     TellError("cuptiSubscribe", result);
+    return false;
   }
+  if (is_away_ || (has_subscribed_ && order_ != 0)) return true;
+  TellConflict(result);
   return false;
 }
 
@@ -246,6 +357,7 @@ void Session::TellConflict(CUptiResult code) {
 }
 
 bool Session::EnableKinds() {
+  if (!options_.activities) return true;
   for (const CUpti_ActivityKind kind : kNeeded) {
     const CUptiResult result = api_.ActivityEnable(kind);
     if (result != CUPTI_SUCCESS) {
@@ -271,10 +383,12 @@ bool Session::EnableKinds() {
 void Session::EnableCalls() {
   {
     const std::lock_guard lock(attach_mutex_);
-    calls_.Set(abandoned_ ? Calls::kOff : ModeOf(level_.load(std::memory_order_relaxed)));
+    calls_.Set(abandoned_ ? Calls::kOff : is_attached() ? Calls::kRecord : Calls::kCount);
   }
   const CUptiResult result = calls_.Enable(api_, subscriber_);
   if (result != CUPTI_SUCCESS) NoteWithout("some CUDA calls", result);
+  if (deaf_since_ns_ != 0) deaf_ns_ += host_->now_ns(host_->host) - deaf_since_ns_;
+  deaf_since_ns_ = 0;
 }
 
 void Session::DisableKinds() {
@@ -285,16 +399,18 @@ void Session::DisableKinds() {
   }
 }
 
-// Undoes whatever Attach() came to do. The last reading must come after the last record.
+// Undoes whatever Attach() came to do.
 void Session::Detach() {
-  if (attached_.load()) calls_.Disable(api_, subscriber_);
+  if (is_attached()) StopRecords();
+  if (subscriber_ != nullptr) {
+    calls_.Set(Calls::kOff);
+    calls_.Disable(api_, subscriber_);
+  }
   DisableKinds();
   if (subscriber_ != nullptr) api_.Unsubscribe(subscriber_);
   subscriber_ = nullptr;
-  std::lock_guard<std::mutex> lock(records_mutex_);
-  if (attached_.load()) clock_.Read();
+  const std::lock_guard lock(records_mutex_);
   clock_.Stop();
-  attached_.store(false);
 }
 
 void Session::OnCall(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId call,
@@ -413,7 +529,10 @@ void Session::TellOutcome() {
     used = std::min(sizeof text - 1, used + static_cast<size_t>(std::max(length, 0)));
   };
   const auto number = [](uint64_t value) { return static_cast<unsigned long long>(value); };
-  add("times by %s, read to +- %lld ns", clock_.is_ours() ? "the host's clock" : "CUPTI's clock",
+  char away[560];
+  AddAway(away, sizeof away);
+  add("%s%stimes by %s, read to +- %lld ns", away, away[0] == '\0' ? "" : "; ",
+      clock_.is_ours() ? "the host's clock" : "CUPTI's clock",
       static_cast<long long>(clock_.error_ns()));
   if (!is_attached()) add("; %llu spans of devices", number(counts.pushed));
   if (counts.unlinked != 0) add(", %llu without their launch", number(counts.unlinked));
@@ -431,6 +550,8 @@ void Session::TellOutcome() {
     add("; CUPTI and the driver report %llu us of overhead", number(counts.overhead_ns / 1000));
   }
   add("%s", without_);
+  if (!options_.activities) add("; activities=off: nothing of devices");
+  if (inflation_[0] != '\0') add("; %s", inflation_);
   if (complaint_[0] != '\0') add("; %s", complaint_);
   // Another tool that registers a clock of its own in our session shows here.
   if (clock_.jump_ns() != 0) {
@@ -438,7 +559,7 @@ void Session::TellOutcome() {
         static_cast<long long>(clock_.jump_ns() / 1000));
     return Tell("conflict", text);
   }
-  Tell("on", text);
+  Tell(away[0] == '\0' ? "on" : "conflict", text);
 }
 
 }  // namespace crosscut::cupti

@@ -3,8 +3,8 @@
 // CUPTI's buffer callbacks have no argument of their own, so one session at a time is theirs: the
 // latest that attached. A session is not to be destroyed while CUPTI may call.
 //
-// Threads: Start(), Stop(), Flush() and Calibrate() come one at a time, SetLevel() from any thread,
-// CUPTI's callbacks from any.
+// Threads: Start(), Stop(), Flush() and Calibrate() come one at a time, SetLevel() and
+// OtherProfiler() from any thread, CUPTI's callbacks from any.
 #pragma once
 
 #include <crosscut/fork_safe_mutex.h>
@@ -48,6 +48,11 @@ class Session {
   // is not called.
   void SetLevel(uint32_t level);
   void Calibrate();
+  // The program's own profilers want CUPTI, have it, or are done with it; as
+  // crosscut_plugin_callbacks.other_profiler has it. When this returns, CUPTI is theirs alone: it
+  // keeps none of our records, switches and callbacks, and no buffer of ours. Calls of the program
+  // are heard all the while where CUPTI lets us.
+  void OtherProfiler(const char* who, crosscut_profilers state, uint64_t order);
 
   // Waits for an attachment that is under way, at most kPatienceNs: whether there is none now.
   bool AwaitAttachment() { return AwaitAttachment(false); }
@@ -65,6 +70,9 @@ class Session {
   void PrepareOnce();
   void Attach();
   bool Subscribe();
+  bool StartRecords();
+  void StopRecords();
+  void TellInflation();
   bool EnableKinds();
   void EnableCalls();
   void DisableKinds();
@@ -73,6 +81,24 @@ class Session {
   void Drain(bool wait);
   void CountDrops();
   void Pause(uint32_t level);
+  // Start(), Stop(), Flush(), Calibrate() and OtherProfiler() take turns. False after
+  // `patience_ns`.
+  bool TakeTurn(int64_t patience_ns);
+  void EndTurn();
+  void StartInTurn();
+  void StopInTurn();
+  void BeginAttachment();
+  // ---- hand_over.cc: with the turn
+  void Follow();
+  void HandOver();
+  void TakeBack();
+  void ReleaseCalls();
+  void HearCalls();
+  // Whoever kept CUPTI's callbacks may have gone, and what we had switched on with them.
+  void HearAgain();
+  // Work of devices is recorded again, or never will be: tells of the time since HandOver().
+  void TellAway();
+  void AddAway(char* text, size_t bytes) const;
   void Tell(const char* state, const char* message);
   // The last line once more, as others may have told something of the plugin since.
   void TellAgain();
@@ -83,20 +109,22 @@ class Session {
   void NoteWithout(const char* what, CUptiResult code);
 
   static constexpr int64_t kPatienceNs = 150'000'000;
+  // Of a stop, and of the program's own thread that is about to start its profiler.
+  static constexpr int64_t kStopPatienceNs = 1'500'000'000, kHandOverPatienceNs = 3'000'000'000;
 
   const crosscut_host* const host_;
   Options options_;
   char complaint_[160];
+  char inflation_[400] = {};  // why nothing is known of what CUPTI costs
   Api api_;
-  ForkSafeMutex attach_mutex_;  // of the next five
-  ForkSafeCondition attach_done_;
-  bool attaching_ = false, abandoned_ = false;
+  ForkSafeMutex attach_mutex_;  // of the next six
+  ForkSafeCondition attach_done_, turn_free_;
+  bool attaching_ = false, abandoned_ = false, has_turn_ = false;
   const char* told_state_ = nullptr;
   char told_[512] = {};
   // From here to without_: the attaching thread's while there is one, else the caller's.
   bool has_api_ = false, started_ = false, prepared_ = false;
   std::atomic<bool> attached_{false};
-  std::atomic<uint32_t> level_{3};
   std::atomic<uint32_t> version_{0};  // also read while a slow attachment is given up
   CUpti_SubscriberHandle subscriber_ = nullptr;
   uint64_t enabled_kinds_ = 0;  // bits by kind
@@ -104,6 +132,16 @@ class Session {
   Buffers buffers_;
   CorrelationTable launches_;
   Calls calls_;
+  // The program's own profilers. With the turn, or the attaching thread's.
+  uint64_t order_ = 0;  // of the latest that was told
+  crosscut_profilers theirs_ = CROSSCUT_PROFILERS_NONE;
+  char who_[120] = {};
+  bool has_subscribed_ = false;  // in any session
+  bool has_tried_ = false;       // to attach in this one
+  bool is_away_ = false;         // what devices do is not recorded
+  int64_t away_since_ns_ = 0, away_ns_ = 0, deaf_since_ns_ = 0, deaf_ns_ = 0, flushed_ns_ = 0;
+  uint64_t hand_overs_ = 0, away_launches_ = 0, cut_calls_ = 0;
+  std::atomic<uint64_t> unanswered_{0};
 
   std::mutex records_mutex_;  // of what follows
   Records records_;

@@ -202,6 +202,7 @@ class Asking {
 };
 
 void Kernel(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  ScopeBegins("collective");  // backends open one around each
   const Asking asking(op, *stack);
   op.redispatchBoxed(
       keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, c10::DispatchKey::BackendSelect),

@@ -60,6 +60,7 @@ struct Opened {
 thread_local Opened opened;
 
 void* Enter(void* self, void* arguments) {
+  ScopeBegins("fast");
   const auto kState = c10::DebugInfoKind::PROFILER_STATE;
   if (!IsRecording() || opened.count == Opened::kMost ||
       c10::ThreadLocalDebugInfo::get(kState) != nullptr) {

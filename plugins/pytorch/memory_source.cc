@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "memory.h"
+#include "operators.h"
 #include "registration.h"
 #include "reports.h"
 
@@ -47,13 +48,22 @@ void MeasureCost(void*) {
 Registration source = {"allocations", &SetLevel, &MeasureCost, /*marks=*/1};
 
 }  // namespace
+
+void RecordReportsOfNewLibraries() {
+  std::lock_guard<ForkSafeMutex> lock(Mutex());
+  if (RecordsMemory()) RecordReports(true);
+}
+
 }  // namespace crosscut::pytorch
 
 // Registers the source or forgets it; `version` is PyTorch's. Returns 0 or a CROSSCUT_E* code. The
 // library must stay loaded.
 extern "C" CROSSCUT_API int crosscut_pytorch_allocations(int on, const char* version) {
   using namespace crosscut::pytorch;
-  if (on != 0) return source.Add(version);
+  if (on != 0) {
+    ScopeBegins("allocations");  // which belong to scopes
+    return source.Add(version);
+  }
   source.Remove();
   return CROSSCUT_OK;
 }

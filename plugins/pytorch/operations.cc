@@ -13,6 +13,7 @@
 
 #include <atomic>
 
+#include "callbacks.h"
 #include "import_slots.h"
 #include "modules.h"
 
@@ -21,6 +22,11 @@ namespace {
 using Call = void* (*)(void* self, void* args, void* keywords);  // CPython's ternaryfunc
 
 Call original = nullptr;  // what nn.Module's classes have in tp_call; set before the first patch
+
+// Told under the GIL of the end of an outermost call, recorded or not: module, result; what the
+// call returns. Null: nobody is.
+using Ended = void* (*)(void* module, void* result);
+std::atomic<Ended> forward_ended{nullptr};
 
 std::atomic<int32_t> on{0};  // 1 while automatic operations are recorded
 std::atomic<bool> modules_on{false};
@@ -31,11 +37,16 @@ crosscut::modules::Names module_names;
 __thread int32_t inside __attribute__((tls_model("initial-exec"))) = 0;
 int32_t* Inside() { return &inside; }
 
+// > 0: an optimizer's step() is open there.
+__thread int32_t updating __attribute__((tls_model("initial-exec"))) = 0;
+int32_t* Updating() { return &updating; }
+
 // What the outermost call of a module on this thread is called; 0: "forward".
 __thread int32_t forward_as __attribute__((tls_model("initial-exec"))) = 0;
 int32_t* ForwardAs() { return &forward_as; }
 
 int source = 0;
+crosscut::pytorch::ImportSlots* imports = nullptr;  // of crosscut_operations_import()
 
 uint32_t Operation(const char* text) {
   return crosscut_intern(text, SIZE_MAX, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE, CROSSCUT_FOUND,
@@ -63,26 +74,35 @@ void* RecordedCall(void* self, void* args, void* keywords) {
   return result;
 }
 
-void* ModuleCall(void* self, void* args, void* keywords) {
-  if (inside != 0 || on.load(std::memory_order_relaxed) == 0) {
-    return RecordedCall(self, args, keywords);
-  }
-  inside = 1;
+void* OutermostCall(void* self, void* args, void* keywords) {
+  if (on.load(std::memory_order_relaxed) == 0) return original(self, args, keywords);
   const uint32_t forward = Forward();
   const int opened = crosscut_open(forward);
   void* result = RecordedCall(self, args, keywords);
   crosscut_close(forward, opened);
-  inside = 0;
   return result;
 }
 
+void* ModuleCall(void* self, void* args, void* keywords) {
+  const Ended ended = forward_ended.load(std::memory_order_relaxed);
+  if (inside != 0 || (on.load(std::memory_order_relaxed) == 0 && ended == nullptr)) {
+    return RecordedCall(self, args, keywords);
+  }
+  inside = 1;
+  void* result = OutermostCall(self, args, keywords);
+  inside = 0;
+  return ended != nullptr ? ended(self, result) : result;
+}
+
 // A forked worker is in nothing of what its parent was in.
-void Forked() { inside = 0; }
+void Forked() { inside = updating = forward_as = 0; }
 
 int SetLevel(void*, crosscut_level level) {
   on.store(level >= CROSSCUT_LEVEL_BOUNDARY, std::memory_order_relaxed);
   const bool operators = level >= CROSSCUT_LEVEL_OPERATORS && level != CROSSCUT_LEVEL_MARKS;
   modules_on.store(operators, std::memory_order_relaxed);
+  const bool boundary = level >= CROSSCUT_LEVEL_BOUNDARY && level != CROSSCUT_LEVEL_MARKS;
+  crosscut::pytorch::RecordCallbacks(boundary);
   return CROSSCUT_OK;
 }
 
@@ -102,6 +122,7 @@ CROSSCUT_API int crosscut_operations_add(const char* version) {
   it.set_level = &SetLevel;
   it.marks = 1;
   crosscut_task_local(&Inside);
+  crosscut_task_local(&Updating);
   crosscut_task_local(&ForwardAs);
   source = crosscut_source_add(&it);
   return source != 0 ? CROSSCUT_OK : CROSSCUT_EINVAL;
@@ -115,8 +136,10 @@ CROSSCUT_API void crosscut_operations_remove(void) {
 // 1 while automatic operations are recorded: for the wrappers in Python.
 CROSSCUT_API const void* crosscut_operations_on(void) { return &on; }
 
-// The calling thread's `inside`, valid while the thread lives; that of the task that runs on it.
+// The calling thread's word of that name, valid while the thread lives; that of the task that runs
+// on it.
 CROSSCUT_API int32_t* crosscut_operations_inside(void) { return &inside; }
+CROSSCUT_API int32_t* crosscut_operations_updating(void) { return &updating; }
 
 // What the outermost module calls of this thread are called: the address of the name's id, as
 // `inside` is; 0: "forward".
@@ -129,6 +152,9 @@ CROSSCUT_API uint32_t crosscut_operations_name(const char* operation) {
 
 // What this thread runs outside every span is loading of data: DataLoader workers.
 CROSSCUT_API void crosscut_operations_loads_data(void) { crosscut_base(CROSSCUT_DATA); }
+
+// The outermost calls of modules tell `ended` of their end; null: nobody.
+CROSSCUT_API void crosscut_operations_ended(Ended ended) { forward_ended.store(ended); }
 
 // Puts the thunk into `slot`, the address of a class's tp_call. The first call tells what the
 // classes' slots hold; others that hold something else are left alone. 1 if it is in now.
@@ -161,10 +187,22 @@ CROSSCUT_API uint32_t crosscut_modules_enter(void* module, const char* name, siz
 CROSSCUT_API void crosscut_modules_forget(void* module) { module_names.Forget(module); }
 
 // PyTorch's libraries call `ours` for the function of Python's interpreter of that name, for good.
+// Once.
 CROSSCUT_API void crosscut_operations_import(const char* symbol, const void* ours) {
-  using crosscut::pytorch::ImportSlots;
-  static auto* const slots = new ImportSlots({{symbol, reinterpret_cast<uintptr_t>(ours)}});
-  slots->Lead(/*to_ours=*/true);
+  if (imports != nullptr) return;
+  imports = new crosscut::pytorch::ImportSlots({{symbol, reinterpret_cast<uintptr_t>(ours)}});
+  imports->Lead(/*to_ours=*/true);
+}
+
+// Libraries have been loaded since: theirs call it, too, and Python that they call is told apart.
+CROSSCUT_API void crosscut_operations_loaded(void) {
+  if (imports != nullptr) imports->Lead(/*to_ours=*/true);
+  crosscut::pytorch::LeadCallbacksOfNewLibraries();
+}
+
+// Whether Python that PyTorch's C++ calls is told apart from now on. 0: it is not.
+CROSSCUT_API int crosscut_operations_callbacks(int apart) {
+  return crosscut::pytorch::LeadCallbacks(apart != 0);
 }
 
 CROSSCUT_API const void* crosscut_operations_thunk(void) {

@@ -2,12 +2,10 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <crosscut/crosscut.h>
-#include <crosscut/fork_safe_mutex.h>
 #include <dlfcn.h>
 
 #include <atomic>
-#include <mutex>
-#include <string>
+#include <string_view>
 
 #include "collectives.h"
 #include "inputs.h"
@@ -26,6 +24,8 @@ constexpr uint64_t kFlowIn = 0x09;
 // Of operators and autograd's nodes; of user scopes.
 std::atomic<bool> recording{false}, recording_scopes{false};
 std::atomic<Inputs> recording_inputs{Inputs::kNone};
+
+std::atomic<bool> has_scopes{false};
 
 // What overload_name() returns for names that are no schema's.
 const char* no_schema = nullptr;
@@ -139,73 +139,7 @@ uint32_t Key(const char* text) {
   return crosscut_intern(text, SIZE_MAX, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
 }
 
-// One end of an asynchronous scope. Its number is where its guard lies, which stays until its end.
-void MarkAsync(uint32_t name, uint32_t key, int64_t number) {
-  crosscut_instant(name);
-  crosscut_arg(key, number);
-}
-
-uint32_t AsyncEnd() {
-  static const uint32_t key = Key("async end");
-  return key;
-}
-
-// Ends elsewhere that came in a control step: told when recording goes on. Control steps are few,
-// and collectives rarely reach into them; what finds no room is counted, and told, too.
-class LateEnds {
- public:
-  // `number` 0: of a scope that began like any other.
-  void Add(uint32_t name, int64_t number) {
-    std::lock_guard<ForkSafeMutex> lock(mutex_);
-    if (count_ == kMost) {
-      // Nobody may tell later: the program can end in a control step.
-      if (++lost_ - told_lost_ < kFew || lost_ % kFew == 0) TellLost();
-    } else {
-      ends_[count_++] = {name, number, crosscut_now()};
-    }
-  }
-  void Tell() {
-    static const uint32_t at_key = Key("async end at");
-    std::lock_guard<ForkSafeMutex> lock(mutex_);
-    if (lost_ != told_lost_) TellLost();
-    told_lost_ = lost_;
-    for (size_t i = 0; i < count_; ++i) {
-      if (ends_[i].number == 0) {
-        crosscut_end_named(ends_[i].name);
-        continue;
-      }
-      MarkAsync(ends_[i].name, AsyncEnd(), ends_[i].number);
-      crosscut_arg(at_key, static_cast<int64_t>(ends_[i].tick));
-    }
-    count_ = 0;
-  }
-
- private:
-  static constexpr size_t kMost = 1024;
-  static constexpr uint64_t kFew = 100;  // of one control step are told one by one
-  struct End {
-    uint32_t name;
-    int64_t number;
-    uint64_t tick;
-  };
-  // With the mutex held.
-  void TellLost() {
-    const std::string message = std::to_string(lost_) +
-                                " scopes were ended by other threads in control steps, more "
-                                "than can be kept: they last too long";
-    crosscut_source_state("ends of scopes", "", "missing", message.c_str());
-  }
-
-  ForkSafeMutex mutex_;
-  size_t count_ = 0;
-  uint64_t lost_ = 0, told_lost_ = 0;
-  End ends_[kMost];
-};
-LateEnds& late_ends() {
-  static auto* const it = new LateEnds;  // never destroyed: callbacks come after their removal
-  return *it;
-}
-
+// Of an asynchronous scope: where its guard lies, which stays until its end.
 int64_t NumberOf(const at::RecordFunction& function) {
   return static_cast<int64_t>(reinterpret_cast<intptr_t>(&function));
 }
@@ -230,7 +164,8 @@ void BeginUserScope(const at::RecordFunction& function) {
   if (function.isAsync()) {
     static const uint32_t key = Key("async");
     if (CarriesOut()) RestWithoutSpans();
-    MarkAsync(FindAsyncName(function.name()), key, NumberOf(function));
+    crosscut_instant(FindAsyncName(function.name()));
+    crosscut_arg(key, NumberOf(function));
     return TellArguments(CollectiveOfWork());
   }
   const UserName name = FindUserName(function.name());
@@ -247,15 +182,13 @@ void EndUserScope(const at::RecordFunction& function) {
     const uint32_t name = FindUserName(function.name()).id;
     return crosscut_close(name, MayRunTasks());
   }
-  const bool async = function.isAsync();
-  if (async) CollectiveEnded(function.threadId());
-  const uint32_t name = async ? FindAsyncName(function.name()) : FindUserName(function.name()).id;
-  if (!async) crosscut_task_forget(name);
-  if (!recording_scopes.load(std::memory_order_relaxed)) {
-    return late_ends().Add(name, async ? NumberOf(function) : 0);
+  if (elsewhere && IsRecording()) RestWithoutSpans();
+  if (function.isAsync()) {
+    CollectiveEnded(function.threadId());
+    return crosscut_async_end(FindAsyncName(function.name()), NumberOf(function));
   }
-  if (elsewhere) RestWithoutSpans();
-  if (async) return MarkAsync(name, AsyncEnd(), NumberOf(function));
+  const uint32_t name = FindUserName(function.name()).id;
+  crosscut_task_forget(name);
   crosscut_end_named(name);
 }
 
@@ -324,7 +257,19 @@ void End(const at::RecordFunction& function, at::ObserverContext*) {
   crosscut_mark_(kEnd);
 }
 
+bool HasScopes() { return has_scopes.load(std::memory_order_relaxed); }
+
+bool NoticeScope(const char* name) {
+  if (HasScopes()) return false;
+  for (const char* others : {"Optimizer.step#", "Optimizer.zero_grad#", "enumerate(DataLoader)#",
+                             "crosscut.calibrate"}) {
+    if (std::string_view(name).starts_with(others)) return false;
+  }
+  return !has_scopes.exchange(true);
+}
+
 std::unique_ptr<at::ObserverContext> BeginScope(const at::RecordFunction& function) {
+  NoticeScope(function.name());
   if (function.isAsync()) CollectiveBegan(function.threadId());
   if (Records(crosscut_this_thread, function, recording_scopes)) BeginUserScope(function);
   return nullptr;
@@ -348,10 +293,7 @@ at::RecordFunctionCallback ScopeCallbacks() {
 }
 
 void SetRecording(bool on) { recording.store(on, std::memory_order_relaxed); }
-void SetRecordingScopes(bool on) {
-  recording_scopes.store(on, std::memory_order_relaxed);
-  if (on) late_ends().Tell();
-}
+void SetRecordingScopes(bool on) { recording_scopes.store(on, std::memory_order_relaxed); }
 void SetRecordingInputs(Inputs inputs) {
   recording_inputs.store(inputs, std::memory_order_relaxed);
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <ATen/record_function.h>
+#include <crosscut/crosscut.h>
 
 #include <cstdint>
 #include <memory>
@@ -33,6 +34,16 @@ void End(const at::RecordFunction& function, at::ObserverContext* context);
 // The same for user scopes: `record_function`, and the collectives of torch.distributed.
 std::unique_ptr<at::ObserverContext> BeginScope(const at::RecordFunction& function);
 void EndScope(const at::RecordFunction& function, at::ObserverContext* context);
+
+// Whether the program has scopes besides those that PyTorch opens in each step itself. A scope
+// costs two microseconds more while somebody listens, so nobody does at the levels boundary and
+// marks until the program has one of its own. Who hears of one before that (scopes.h) says so.
+bool HasScopes();
+// A scope of this name begins; true where it is the first of the program's own.
+bool NoticeScope(const char* name);
+// The same from outside of the callbacks, before it begins: the first of the program's own is
+// recorded, and those behind it. Any thread.
+void ScopeBegins(const char* name);
 
 // Callbacks of Begin, or BeginWithInputs, and End: operators, autograd's nodes, functions of
 // TorchScript, and what they tell of their inputs.

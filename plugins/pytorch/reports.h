@@ -15,5 +15,7 @@ namespace crosscut::pytorch {
 // Redirects the slots of all libraries that are loaded by now, or puts them back. Call under one
 // lock.
 void RecordReports(bool on);
+// Libraries have been loaded since. Any thread.
+void RecordReportsOfNewLibraries();
 
 }  // namespace crosscut::pytorch

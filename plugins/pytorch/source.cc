@@ -10,6 +10,8 @@
 #include "collectives.h"
 #include "operators.h"
 #include "registration.h"
+#include "reports.h"
+#include "scopes.h"
 #include "waits.h"
 
 namespace crosscut::pytorch {
@@ -20,6 +22,7 @@ struct State {
   ForkSafeMutex mutex;                                         // of the fields
   at::CallbackHandle callbacks = at::INVALID_CALLBACK_HANDLE;  // of operators
   at::CallbackHandle scopes = at::INVALID_CALLBACK_HANDLE;
+  crosscut_level level = CROSSCUT_LEVEL_CONTROL;
   Inputs with_inputs = Inputs::kNone;   // what is in place
   Inputs wants_inputs = Inputs::kNone;  // at the level that records everything
 };
@@ -30,13 +33,14 @@ State& state() {
 
 // What a program marks is seen at every level above control. A callback for user scopes alone
 // leaves operators on their unobserved path.
-void SetScopes(bool on) {
+void SetScopes(bool on, bool operators) {
   at::CallbackHandle& handle = state().scopes;
   SetRecordingScopes(on);
   RecordWaits(on);
-  if (on == (handle != at::INVALID_CALLBACK_HANDLE)) return;
-  if (!on) at::removeCallback(handle);
-  handle = on ? at::addGlobalCallback(ScopeCallbacks()) : at::INVALID_CALLBACK_HANDLE;
+  const bool listens = on && (operators || HasScopes());
+  if (listens == (handle != at::INVALID_CALLBACK_HANDLE)) return;
+  if (!listens) at::removeCallback(handle);
+  handle = listens ? at::addGlobalCallback(ScopeCallbacks()) : at::INVALID_CALLBACK_HANDLE;
 }
 
 void SetOperators(bool on, Inputs inputs) {
@@ -54,8 +58,9 @@ int SetLevel(void*, crosscut_level level) {
   std::lock_guard<ForkSafeMutex> lock(state().mutex);
   const Inputs inputs = level == CROSSCUT_LEVEL_EVERYTHING ? state().wants_inputs : Inputs::kNone;
   const bool operators = level >= CROSSCUT_LEVEL_OPERATORS && level != CROSSCUT_LEVEL_MARKS;
+  state().level = level;
   try {
-    SetScopes(level >= CROSSCUT_LEVEL_BOUNDARY);
+    SetScopes(level >= CROSSCUT_LEVEL_BOUNDARY, operators);
     SetOperators(operators, inputs);
   } catch (const std::exception&) {
     SetRecording(false);
@@ -75,9 +80,25 @@ void MeasureCost(void*) {
   }
 }
 
+void PrepareScopes() {
+  if (HearScopes()) return;
+  (void)NoticeScope("");  // we listen to all, whatever that costs
+}
+
 Registration source = {"pytorch", &SetLevel, &MeasureCost, /*marks=*/1};
 
 }  // namespace
+
+void ScopeBegins(const char* name) {
+  if (!NoticeScope(name)) return;
+  const std::lock_guard<ForkSafeMutex> lock(state().mutex);
+  try {
+    if (state().level >= CROSSCUT_LEVEL_BOUNDARY) SetScopes(true, /*operators=*/true);
+  } catch (const std::exception&) {
+    SetRecordingScopes(false);
+  }
+}
+
 }  // namespace crosscut::pytorch
 
 // Registers the source; `version` is PyTorch's. Returns 0 or a CROSSCUT_E* code. A second call
@@ -86,17 +107,24 @@ extern "C" CROSSCUT_API int crosscut_pytorch_add(const char* version) {
   using namespace crosscut::pytorch;
   try {
     PrepareNames();
+    PrepareScopes();
   } catch (const std::exception&) {
     return CROSSCUT_EOFF;
   }
   return source.Add(version);
 }
 
-// What operators tell of their inputs, from the next change of level on: an Inputs.
+// What operators tell of their inputs from now on: an Inputs.
 extern "C" CROSSCUT_API void crosscut_pytorch_inputs(int inputs) {
   using namespace crosscut::pytorch;
   std::lock_guard<crosscut::ForkSafeMutex> lock(state().mutex);
   state().wants_inputs = static_cast<Inputs>(inputs);
+  if (state().level != CROSSCUT_LEVEL_EVERYTHING) return;
+  try {
+    SetOperators(true, state().wants_inputs);
+  } catch (const std::exception&) {
+    SetRecording(false);
+  }
 }
 
 // Tells the groups and ordinals of collectives from now on (collectives.h). Returns 0 or a
@@ -107,6 +135,14 @@ extern "C" CROSSCUT_API int crosscut_pytorch_collectives(int before_groups) {
   } catch (const std::exception&) {
     return CROSSCUT_EOFF;
   }
+}
+
+// Libraries have been loaded since: what of them is led elsewhere is found.
+extern "C" CROSSCUT_API void crosscut_pytorch_loaded(void) {
+  using namespace crosscut::pytorch;
+  HearScopesOfNewLibraries();
+  RecordReportsOfNewLibraries();
+  RecordWaits(IsRecording());
 }
 
 // Takes the callbacks out and forgets the source. The library must stay loaded.

@@ -31,6 +31,7 @@ struct Stack {
   std::vector<uint32_t> frames;  // innermost first
   uint32_t own_line = 0;         // the innermost line of the program's own code; 0: none
   Part part = Part::kWhole;
+  bool holds_gil = false;  // its thread does; false where that is not known
 };
 
 class CodeTable {

@@ -142,6 +142,17 @@ int TidOf(const PyThreadState& thread, long tid_at) {
 
 #endif
 
+// Where a thread waits for the GIL, no thread that waits has it. Without a GIL nobody has.
+bool HoldsGil([[maybe_unused]] const void* at, [[maybe_unused]] const PyThreadState& state) {
+#if PY_VERSION_HEX >= 0x030d0000
+  return state._status.holds_gil != 0;
+#elif PY_VERSION_HEX >= 0x030c0000
+  return state._status.active != 0;
+#else
+  return _PyThreadState_UncheckedGet() == at;  // the process's, whoever asks
+#endif
+}
+
 }  // namespace
 
 bool PythonStacks::Init(const char** problem) {
@@ -189,6 +200,7 @@ const Stack& PythonStacks::Read(const PythonThread& thread) {
 #if PY_VERSION_HEX >= 0x030b0000
     if (static_cast<int>(state.native_thread_id) != thread.tid) return stack_;  // of another by now
 #endif
+    stack_.holds_gil = HoldsGil(thread.state, state);
     before_.swap(frames_);
     const Ending ending = Walk(state);
     const bool again = reads > 0 && frames_ == before_;

@@ -98,6 +98,7 @@ bool Sampler::Init(const char** problem) {
   names.library = Text("library");
   names.offset = Text("offset");
   names.waits = Text("waits");
+  names.holds_gil = Text("holds_gil");
   names.runs = Text("a processor, or in the kernel");
   settings_ = {names, &wanted_, Calibrate};
   return true;
@@ -106,7 +107,7 @@ bool Sampler::Init(const char** problem) {
 void Sampler::SetKind(int64_t period_ns, bool asked) {
   const int error = asked ? CpuSamples::Refusal() : 0;
   asked_.store(asked);
-  wanted_.SetKind(period_ns, asked && error == 0);
+  wanted_.SetKind(period_ns, !asked, asked && error == 0);
   std::string told;
   if (!asked) told = "Python alone; --python=samples adds native code";
   if (error != 0) {

@@ -22,8 +22,9 @@ class Sampler {
   // Under the GIL, once. False, and why, where samples cannot be had at all.
   bool Init(const char** problem);
 
-  // How far apart samples of a thread are. `asked`: the user wants them, native code, too, and must
-  // hear of it where there are none. Else nothing is done to any thread that is sampled.
+  // How far apart samples of a thread are. `asked`: the user wants them so far apart, native code,
+  // too, and must hear of it where there are none. Else nothing is done to any thread that is
+  // sampled, and samples are nearer to each other at first.
   void SetKind(int64_t period_ns, bool asked);
   // Begins or ends to sample; starts the thread where there is none. Not concurrently.
   void Switch(bool on);

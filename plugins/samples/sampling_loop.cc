@@ -22,6 +22,10 @@ constexpr int64_t kLookForThreadsNs = 200'000'000;
 constexpr size_t kMostCpuSampled = 512;  // threads: each takes a descriptor and two pages
 constexpr int64_t kSeldom = 100;         // of the time of a processor: 1 %
 constexpr int64_t kWaitingShare = 50;    // samples of those that wait 2 %: the rest come later
+// A short program needs as many samples as a longer one. Until they are at their distance, a thread
+// has so many of them.
+constexpr int64_t kSamplesAtFirst = 300;
+constexpr int64_t kNearestNs = 10'000'000;
 
 bool IsOurs(int tid) {
   char path[64], name[16] = "";
@@ -54,6 +58,8 @@ const char* SamplingLoop::Run() {
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
   if (epoll_ < 0) return "epoll is refused";
   FindThreads();
+  begun_ns_ = NowNs();
+  unwanted_before_ns_ = wanted_.unwanted_ns();
   int64_t next_ns = NextTick();
   for (;;) {
     if (!wanted_.on()) {
@@ -108,12 +114,21 @@ void SamplingLoop::FollowKind() {
   if (native_) FindThreads();
 }
 
-// Not in step with anything that the program does: 3/4 to 5/4 of the period.
+// How far apart samples are by now.
+int64_t SamplingLoop::Period() const {
+  const int64_t most = wanted_.period_ns();
+  if (!wanted_.nearer_at_first()) return most;
+  const int64_t sampled = NowNs() - begun_ns_ - (wanted_.unwanted_ns() - unwanted_before_ns_);
+  return std::min(most, std::max(kNearestNs, sampled / kSamplesAtFirst));
+}
+
+// Not in step with anything that the program does, such as a loop that takes about as long: 1/4 to
+// 7/4 of the period.
 int64_t SamplingLoop::NextTick() {
   random_ ^= random_ << 13, random_ ^= random_ >> 7, random_ ^= random_ << 17;
-  const int64_t period = wanted_.period_ns();
-  return NowNs() + period * 3 / 4 +
-         static_cast<int64_t>(random_ % static_cast<uint64_t>(period / 2));
+  const int64_t period = Period();
+  return NowNs() + period / 4 +
+         static_cast<int64_t>(random_ % static_cast<uint64_t>(period * 3 / 2));
 }
 
 // Takes the samples of threads that run, until `until_ns`.
@@ -176,7 +191,9 @@ void SamplingLoop::FindThreads() {
 void SamplingLoop::FindPythonThreads() {
   python_.Do([this] {
     for (auto& [tid, thread] : threads_) thread->state = nullptr;
-    for (const PythonThread& python : stacks_.Threads()) Add(python.tid).state = python.state;
+    const std::vector<PythonThread> python = stacks_.Threads();
+    for (const PythonThread& each : python) Add(each.tid).state = each.state;
+    python_threads_ = python.size();
   });
 }
 
@@ -189,11 +206,11 @@ void SamplingLoop::Tick() {
     due.emplace_back(thread->last_ns, tid);
   }
   std::sort(due.begin(), due.end());
-  const int64_t begin = ThreadNs();
+  const int64_t begin = ThreadNs(), period = Period();
   for (const auto& [last, tid] : due) {
-    if (Elapsed(*threads_[tid], now) < period_ns_ / 2) continue;
+    if (Elapsed(*threads_[tid], now) < period / 4) continue;
     SampleWaiting(tid, threads_[tid].get());
-    if (ThreadNs() - begin > period_ns_ / kWaitingShare) break;
+    if (ThreadNs() - begin > period / kWaitingShare) break;
   }
 }
 
@@ -252,6 +269,7 @@ void SamplingLoop::Emit(int tid, Thread* thread, int64_t at_ns, const Native& na
   }
   if (stack == nullptr) return;
   if (stack->own_line != 0) crosscut_arg_name(names_.own_line, stack->own_line);
+  if (stack->holds_gil && python_threads_ > 1) crosscut_arg(names_.holds_gil, 1);
   if (stack->part != Part::kWhole) crosscut_arg(names_.part, static_cast<uint64_t>(stack->part));
   for (auto frame = stack->frames.rbegin(); frame != stack->frames.rend(); ++frame) {
     crosscut_arg_name(names_.frame, *frame);

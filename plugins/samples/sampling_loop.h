@@ -15,7 +15,8 @@
 namespace crosscut::samples {
 
 struct SampleNames {  // ids
-  uint32_t sample, thread, ago, covers, run_delay, frame, own_line, part, library, offset, waits;
+  uint32_t sample, thread, ago, covers, run_delay, frame, own_line, part, library, offset, waits,
+      holds_gil;
   uint32_t runs;  // value of `waits` for a thread that waits in no call and runs no native code
   uint32_t probe;
 };
@@ -57,6 +58,7 @@ class SamplingLoop {
   bool Rest();
   void FollowKind();
   bool Wait(int64_t until_ns);
+  int64_t Period() const;
   int64_t NextTick();
   void Tick();
   void FindThreads();
@@ -76,7 +78,9 @@ class SamplingLoop {
   const LoopSettings settings_;
   const SampleNames& names_;
   Wanted& wanted_;
-  int64_t period_ns_ = 0;
+  size_t python_threads_ = 0;
+  int64_t begun_ns_ = 0, unwanted_before_ns_ = 0;
+  int64_t period_ns_ = 0;  // of the kind that is followed
   bool native_ = false;
   int epoll_ = -1;
   PythonStacks stacks_;

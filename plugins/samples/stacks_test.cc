@@ -31,6 +31,7 @@ std::vector<std::string> g_names;
 }  // namespace
 
 PyThreadState* PyThreadState_Get() { return &g_thread; }
+PyThreadState* _PyThreadState_UncheckedGet() { return nullptr; }
 PyInterpreterState* PyThreadState_GetInterpreter(PyThreadState* thread) { return thread->interp; }
 
 uint32_t crosscut_intern(const char* text, size_t bytes, enum crosscut_kind, enum crosscut_layer,

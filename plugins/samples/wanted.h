@@ -25,14 +25,17 @@ class Wanted {
     on_.store(on ? 1 : 0);
     if (on && resting_.load()) syscall(SYS_futex, &on_, FUTEX_WAKE_PRIVATE, 1);
   }
-  // How far apart samples of a thread are, and whether native code is sampled, too.
-  void SetKind(int64_t period_ns, bool native) {
+  // How far apart samples of a thread are, whether they are nearer to each other at first, and
+  // whether native code is sampled, too.
+  void SetKind(int64_t period_ns, bool nearer_at_first, bool native) {
     period_ns_.store(period_ns);
+    nearer_at_first_.store(nearer_at_first);
     native_.store(native);
   }
 
   bool on() const { return on_.load() != 0; }
   int64_t period_ns() const { return period_ns_.load(); }
+  bool nearer_at_first() const { return nearer_at_first_.load(); }
   bool native() const { return native_.load(); }
   // While on: since when, and for how long before that not, in all.
   int64_t since_ns() const { return changed_ns_.load(); }
@@ -47,7 +50,7 @@ class Wanted {
 
  private:
   std::atomic<int> on_{0};
-  std::atomic<bool> native_{false}, resting_{false};
+  std::atomic<bool> nearer_at_first_{false}, native_{false}, resting_{false};
   std::atomic<int64_t> period_ns_{1}, changed_ns_{0}, unwanted_ns_{0};
 };
 

@@ -11,6 +11,12 @@ import sys
 def run_verb(arguments: list[str]) -> int | None:
     """Runs `doctor`, `plot`, `validate`, `map`, `reduce`, `table` (as Parquet), or a verb that
     reads a cluster folder, in this Python; an exit code. None for other verbs."""
+    from crosscut._command import ended
+
+    return ended(lambda: _run(arguments))  # what is imported for them may fail, too
+
+
+def _run(arguments: list[str]) -> int | None:
     verb, *rest = arguments or [""]
     if verb == "doctor":
         from crosscut import doctor

@@ -7,11 +7,12 @@ import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from crosscut import _names
 
 GOOD, USAGE, UNREADABLE = 0, 2, 3
+_Code = TypeVar("_Code")
 
 
 def say(text: str) -> None:
@@ -34,11 +35,23 @@ def _write_nothing_more(descriptor: int) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
 
 
+def damaged(run: Any) -> bool:
+    """Whether not all of the run can be read; says so, as the command in C++ does."""
+    if run.damaged:
+        say("not all of the input can be read; crosscut table INPUT gaps says what is missing")
+    return bool(run.damaged)
+
+
 def exit_code(verb: Callable[[], bool]) -> int:
-    """Calls it; it returns whether its input is incomplete. What it raises is said, and is an exit
-    code of the command, as docs/command.md has them."""
+    """Calls it; it returns whether its input is incomplete. An exit code, as `ended` has them."""
+    return ended(lambda: UNREADABLE if verb() else GOOD)
+
+
+def ended(main: Callable[[], _Code]) -> _Code | int:
+    """What it returns. What it raises is said, and is an exit code of the command, as
+    docs/command.md has them."""
     try:
-        return UNREADABLE if verb() else GOOD
+        return main()
     except ModuleNotFoundError as missing:
         say(f"{missing}; {sys.executable} has none")
         return USAGE
@@ -49,10 +62,15 @@ def exit_code(verb: Callable[[], bool]) -> int:
         return USAGE if isinstance(error, WrongUse) else UNREADABLE
 
 
+def why(error: Exception) -> str:
+    """What an error says, without the system's number of it."""
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
 def _told(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
-    told = isinstance(error, (OSError, ValueError)) and str(error)
+    told = isinstance(error, (OSError, ValueError)) and why(error)
     return told or f"{type(error).__name__}: {error}"
 
 

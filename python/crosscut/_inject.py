@@ -76,6 +76,10 @@ def _open() -> bool:
     _plugins.find()
     if _record.start() != 0 and not _record.active():
         return False
+    if "KINETO_USE_DAEMON" in os.environ:
+        from crosscut import _daemon
+
+        _daemon.register()
     _forks.watch()
     _sources.activate(None)
     return True

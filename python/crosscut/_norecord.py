@@ -67,8 +67,16 @@ def start(**options: Any) -> int:
     return _OFF
 
 
+def whole(on: bool) -> int:
+    return _OFF
+
+
 def process_key() -> str:
     return ""
+
+
+def budget_before_steps() -> float:
+    return 0.0
 
 
 def _refuse() -> int:

@@ -55,6 +55,10 @@ def arm(
     from crosscut import _forks
 
     _forks.watch(_arm_child)
+    if "KINETO_USE_DAEMON" in os.environ:
+        from crosscut import _daemon
+
+        _daemon.register(_options["run_dir"])
     return True
 
 

@@ -3,7 +3,9 @@
 `CROSSCUT_PLUGINS` lists files, joined by ":". The first Python of a run adds what installed
 packages offer as entry points of the group `crosscut.plugins` (an object that is a path, or a
 function that returns one or several), and puts the files of `site-packages/tensorflow-plugins` in
-the place of the word `tensorflow-plugins`. Its children find the list complete.
+the place of the word `tensorflow-plugins`. Its children find the list complete. Without that word
+these files are told of and not loaded: they bring TensorFlow's libraries with them, and a program
+that imports TensorFlow has them by itself.
 """
 
 from __future__ import annotations
@@ -13,8 +15,13 @@ import sys
 
 import crosscut
 
+TYPE_CHECKING = False  # this runs at the start of every recorded process: typing is too slow
+if TYPE_CHECKING:
+    from collections.abc import Container
+
 GROUP = "crosscut.plugins"
 TENSORFLOW = "tensorflow-plugins"
+_OURS = "/libcrosscut_tensorflow.so"  # of no device
 
 
 def find() -> None:
@@ -38,6 +45,10 @@ def complete() -> list[str]:
     files: list[str] = []
     for word in named:
         files.extend(_of_tensorflow() if word == TENSORFLOW else [word])
+    if TENSORFLOW not in named:
+        tell_tensorflow("not asked for", "TensorFlow loads them where a program imports it, "
+                        f"--plugin {TENSORFLOW} does in any other",
+                        but={file.partition(",")[0] for file in named})
     problems: list[str] = []
     for name, reference in _offers():
         try:
@@ -70,10 +81,24 @@ def _names_in(folder: str) -> list[str]:
         return []
 
 
+def tell_tensorflow(state: str, words: str, but: Container[str] = ()) -> None:
+    """Of the devices' plugins that are installed for TensorFlow, if there are any but these."""
+    names = [os.path.basename(file) for file in _of_tensorflow()
+             if file not in but and not file.endswith(_OURS)]
+    if names:
+        crosscut._record.source_state(TENSORFLOW, "", state, f"{', '.join(names)}: {words}")
+
+
 def _of_tensorflow() -> list[str]:
     folders = [os.path.join(folder, TENSORFLOW) for folder in _folders()]
     return [os.path.join(folder, name) for folder in folders for name in _names_in(folder)
-            if name.endswith(".so")]
+            if _is_library(name)]
+
+
+def _is_library(name: str) -> bool:
+    """For TensorFlow's loader: x.so, x.so.1."""
+    before, _, version = name.rpartition(".so")
+    return bool(before) and (not version or version[1:].replace(".", "").isdecimal())
 
 
 def _folders() -> list[str]:

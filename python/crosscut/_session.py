@@ -15,6 +15,7 @@ import crosscut
 from crosscut import _forks, _ondemand, _run_folder, _sources, _wrap
 from crosscut._names import did_you_mean, keywords_named
 from crosscut._schedule import Schedule
+from crosscut.adapters import notebooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -161,6 +162,7 @@ def _begin(run_dir: str | os.PathLike[str] | None, options: Options) -> bool:
         return False
     if _run_folder.is_notebook():  # its command is that of the kernel
         _record.process_name(_run_folder.program())
+    notebooks.tell()
     _forks.watch()
     _sources.activate(options.get("python"))
     return _follow(plan)
@@ -177,6 +179,8 @@ def _follow(plan: Schedule | str | None) -> bool:
 def stop() -> bool:
     """Ends the session; False where none runs. Waits for nothing that grows with the recording."""
     _record.set_step_hook(None)
+    if _record.active():
+        notebooks.tell()
     return _record.stop() == 0
 
 
@@ -296,9 +300,13 @@ def wrap(thing: object, *, layer: str = "native", names: str | None = None) -> i
     The wrapped objects stay what they are. Python that the native code calls back ends the span's
     time in `layer` until it returns. Where something is wrapped twice, the last call decides.
 
-    Returns how many functions were found; of libraries 0, whose functions are met when they are
-    called; 0 also where the boundary source is missing. ValueError for an unknown layer or an
-    invalid expression, ImportError for an unknown module.
+    A module's native code may also be a library that it loads by ctypes or cffi: functions are
+    recorded of libraries that the module, one below it or a class of theirs holds, and those that
+    their code calls first.
+
+    Returns how many functions these are; of a library, those that it exports (0 where it is not
+    loaded yet or its file cannot be read); 0 also where the boundary source is missing. ValueError
+    for an unknown layer or an invalid expression, ImportError for an unknown module.
     """
     return _wrap.wrap(thing, layer, names)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _record = crosscut._record
-# What is recorded only where asked for: operators' inputs, tensors' memory.
+# What is recorded only where asked for: operators' inputs, tensors' memory, Python functions.
 _extras: dict[str, bool] = {}
 _boundary = False
 FREE_THREADED = "t" in sys.abiflags
@@ -43,7 +43,8 @@ def wanted(name: str) -> bool:
 
 def extras() -> dict[str, bool]:
     """Whether "shapes" (what operators are called with), "scalars" (with the values of numbers
-    among it) and "allocations" (the memory of tensors) are recorded."""
+    among it), "allocations" (the memory of tensors) and "calls" (of Python functions) are
+    recorded."""
     return dict(_extras)
 
 
@@ -54,7 +55,7 @@ def set_extra(name: str, on: bool | None) -> bool:
     return _extras[name]
 
 
-for _name in ("shapes", "scalars", "allocations"):
+for _name in ("shapes", "scalars", "allocations", "calls"):
     set_extra(_name, None)
 
 

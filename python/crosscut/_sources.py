@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-builtins = False  # whether calls of builtin functions are recorded where Python's are
 _pycalls: Any = None
 _samples: Any = None
 _active = False
@@ -48,7 +47,7 @@ def _activate(asked: str | None) -> None:
         elif _samples is not None:
             _samples.stop()
         _register(python)
-    _follow_calls(python == "calls")  # the last: what we do is not what the program calls
+    follow_calls(python == "calls")  # the last: what we do is not what the program calls
 
 
 def _register(python: str) -> None:
@@ -132,7 +131,10 @@ def _activate_boundary() -> None:
         report_failure("pycalls", error)
 
 
-def _follow_calls(wanted_now: bool) -> None:
+def follow_calls(wanted_now: bool, builtins: bool = False) -> None:
+    """Whether calls of Python functions are recorded from here on; `builtins`: and of builtin
+    ones."""
+    set_extra("calls", wanted_now)
     if _pycalls is None and wanted_now:
         _activate_boundary()
     if _pycalls is None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import crosscut
 from crosscut import _names, _outputs
-from crosscut._command import Parser, exit_code, say
+from crosscut._command import Parser, damaged, exit_code, say
 from crosscut._read import WrongUse
 from crosscut.reading import Table, every_row, needed
 
@@ -47,6 +47,6 @@ def main(arguments: Sequence[str]) -> int:
         if options.name not in run.tables():
             raise WrongUse(_names.unknown("table", options.name, run.tables()))
         write(run.table(options.name), options)
-        return run.damaged
+        return damaged(run)
 
     return exit_code(of_run)

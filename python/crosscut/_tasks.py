@@ -22,9 +22,11 @@ def adapt_asyncio(events: ModuleType) -> None:
     """Called with the module `asyncio.events` after its import. A loop runs each slice of a task as
     a callback whose function is bound to the task. Loops that are not written in Python (uvloop)
     have callbacks of their own: there an operation counts while it is the innermost one open."""
-    run = vars(events.Handle).get("_run")
-    if run is not None and hasattr(_record, "around"):
-        _ours.replace(events.Handle, "_run", _record.around(run, slice=True))
+    code = getattr(vars(events.Handle).get("_run"), "__code__", None)
+    run = vars(events.contextvars.Context).get("run")
+    follow = getattr(_record, "follow_slices", None)
+    if code is not None and follow is not None and follow(run, code):
+        _ours.on_undo(lambda: follow(run, None))
         _enter_running_task(events)
 
 
@@ -48,7 +50,7 @@ def _enter_running_task(events: ModuleType) -> None:
 def adapt_greenlet(greenlet: ModuleType) -> None:
     """Called with the module `greenlet` after its import."""
     global _greenlet
-    if hasattr(greenlet, "settrace") and hasattr(_record, "switched"):
+    if hasattr(greenlet, "settrace") and hasattr(_record, "greenlet_trace"):
         _greenlet = greenlet
         follow_greenlets()
 
@@ -58,15 +60,8 @@ def follow_greenlets() -> None:
     on being called."""
     if _greenlet is None or getattr(_greenlet.gettrace(), "__module__", None) == __name__:
         return
-    switched, theirs = _record.switched, _greenlet.gettrace()
     _record.runs_tasks()
-
-    def trace(event: str, args: Any) -> None:
-        switched(event, args)
-        if theirs is not None:
-            theirs(event, args)
-
-    _greenlet.settrace(trace)
+    _greenlet.settrace(_record.greenlet_trace(_greenlet.gettrace(), __name__))
 
 
 def withdraw() -> None:

@@ -12,7 +12,7 @@ import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 
 import crosscut
-from crosscut import _hooks, _source_state
+from crosscut import _hooks, _libraries, _source_state
 from crosscut._names import did_you_mean
 
 TYPE_CHECKING = False  # this runs at the start of recorded processes: typing is too slow
@@ -31,8 +31,13 @@ class _Wrap:
     """What one call of wrap() asked for."""
 
     def __init__(self, thing: Any, layer: str, names: str | None, group: int) -> None:
-        self.thing, self.layer, self.group = thing, layer, group
-        self.count = 0  # functions found; of libraries those that were called
+        self.thing, self.layer = thing, layer
+        self.group, self.foreign_group = group, group + 1
+        self.target = thing  # the module, where `thing` is its name
+        self.count = 0  # functions of extensions and of objects that were found
+        self.watches = False  # libraries, for a module
+        self.called = 0  # functions of shared libraries that were called
+        self.libraries: set[str] = set()  # of these: their files' names
         self.words = _words(thing)
         self.names: Names = None
         if names is not None:
@@ -101,24 +106,25 @@ def wrap(thing: Any, layer: str, names: str | None) -> int:
         _remove(pycalls, wrapped)
         raise
     tell()
-    return wrapped.count
+    return wrapped.count + _libraries.count_functions(
+        wrapped.target, wrapped.chooses, _is_cffi_library)
 
 
 def _new(thing: Any, layer: str, names: str | None) -> _Wrap:
     global _last_group
     wrapped = _Wrap(thing, layer, names, _last_group + 1)
-    _last_group += 1
+    _last_group = wrapped.foreign_group
     return wrapped
 
 
 def _remove(pycalls: Any, wrapped: _Wrap) -> int:
     _wraps.remove(wrapped)
     patches = int(pycalls.remove_group(wrapped.group))
-    if wrapped not in _foreign:
-        return patches
-    _foreign.remove(wrapped)
-    pycalls.forget_foreign()
-    return wrapped.count
+    if wrapped in _foreign:
+        _foreign.remove(wrapped)
+        pycalls.remove_group(wrapped.foreign_group)
+        pycalls.forget_foreign()
+    return patches + wrapped.called
 
 
 def unwrap(thing: Any = None) -> int:
@@ -135,8 +141,8 @@ def unwrap(thing: Any = None) -> int:
 
 def _name_of(thing: Any) -> str | None:
     """Modules may be named either way."""
-    if isinstance(thing, type(sys)):
-        return thing.__name__
+    if _is_module(thing):
+        return str(thing.__name__)
     return thing if isinstance(thing, str) else None
 
 
@@ -178,6 +184,22 @@ def _watch(wrapped: _Wrap) -> None:
     _hooks.after_import(wrapped.thing, arrived)
     _hooks.after_import(f"{wrapped.thing}.",
                         lambda module: arrived(module) if _is_native(module) else None)
+    parts = wrapped.thing.split(".")
+    for i in range(1, len(parts)):  # MODULE.ATTRIBUTE, too
+        _hooks.after_import(".".join(parts[:i]), _attribute_of(wrapped, parts[i:]))
+
+
+def _attribute_of(wrapped: _Wrap, path: list[str]) -> Callable[[ModuleType], None]:
+    """Patches what a module that was imported has there, unless it is a module of its own."""
+    def arrived(module: ModuleType) -> None:
+        thing: Any = module
+        for name in path:
+            thing = getattr(thing, name, None)
+        pycalls = _boundary() if thing is not None and not isinstance(thing, type(sys)) else None
+        if pycalls is not None and wrapped in _wraps:
+            _patch(pycalls, wrapped, thing)
+            tell()
+    return arrived
 
 
 def tell() -> None:
@@ -185,16 +207,19 @@ def tell() -> None:
     global _told
 
     def found(wrapped: _Wrap) -> str:
-        if is_library(wrapped.words) or wrapped in _foreign:
-            return "called" if wrapped.count else "not called yet"
-        return f"{wrapped.count} functions" if wrapped.count else "nothing native found yet"
+        if is_library(wrapped.words) or (wrapped in _foreign and not _is_module(wrapped.target)):
+            return "called" if wrapped.called else "not called yet"
+        found = [f"{wrapped.count} functions"] if wrapped.count else []
+        found += [f"calls of {library}" for library in sorted(wrapped.libraries)]
+        return " and ".join(found) or "nothing native found yet"
 
     said = [*_problems.values(),
             *(f"{wrapped.words} as {wrapped.layer}: {found(wrapped)}" for wrapped in _wraps)]
     if not said and not _told:
         return
     _told = True
-    state = ("failed" if _problems else "on" if any(wrapped.count for wrapped in _wraps) else
+    working = any(wrapped.count or wrapped.called for wrapped in _wraps)
+    state = ("failed" if _problems else "on" if working else
              "missing" if _wraps else "off")
     crosscut._record.source_state("wrap", "", state, "; ".join(said))
 
@@ -203,16 +228,35 @@ def tell() -> None:
 
 
 def _patch(pycalls: Any, wrapped: _Wrap, thing: Any) -> None:
+    wrapped.target = thing
     if isinstance(thing, str) or _is_foreign(thing):
         _patch_foreign(pycalls, wrapped)
         return
-    if isinstance(thing, type(sys)):
+    if _is_module(thing):
         _patch_module(pycalls, wrapped, thing)
     elif isinstance(thing, type):
         _patch_class(pycalls, wrapped, thing)
     else:
         _patch_object(pycalls, wrapped, thing)
     wrapped.count = int(pycalls.count_group(wrapped.group))
+    if _is_module(thing) and not _is_native(thing):
+        _watch_foreign(pycalls, wrapped)
+
+
+def _watch_foreign(pycalls: Any, wrapped: _Wrap) -> None:
+    """For what a module may load by ctypes or cffi, now or later."""
+    def arrived(_: ModuleType) -> None:
+        if wrapped in _wraps:
+            _patch_foreign(pycalls, wrapped)
+
+    if not wrapped.watches:
+        wrapped.watches = True
+        for module in _FOREIGN:
+            _hooks.after_import(module, arrived)
+
+
+def _is_module(thing: Any) -> bool:
+    return isinstance(thing, type(sys))
 
 
 def _is_native(module: ModuleType) -> bool:
@@ -283,7 +327,7 @@ def _patch_foreign(pycalls: Any, wrapped: _Wrap) -> None:
     for module, name in _FOREIGN.items():
         cls = getattr(sys.modules.get(module), name, None)
         if cls is not None:
-            pycalls.patch_foreign(cls, namer, wrapped.group)
+            pycalls.patch_foreign(cls, namer, wrapped.foreign_group)
 
 
 def _name_function(function: Any) -> tuple[str, int] | None:
@@ -293,9 +337,11 @@ def _name_function(function: Any) -> tuple[str, int] | None:
         name = str(getattr(function, "__name__", ""))
         name = name if name.isidentifier() else symbol or "function"
         for wrapped in reversed(_foreign):
-            if wrapped.chooses(name) and _belongs(function, name, library, wrapped.thing):
-                wrapped.count += 1
-                if wrapped.count == 1:
+            if wrapped.chooses(name) and _belongs(function, name, library, wrapped.target):
+                wrapped.called += 1
+                file = os.path.basename(library) or "a library"
+                if file not in wrapped.libraries:
+                    wrapped.libraries.add(file)
                     tell()
                 prefix = os.path.basename(library).partition(".so")[0] or "library"
                 return f"{prefix}.{name}", LAYERS.index(wrapped.layer) + 1
@@ -324,4 +370,23 @@ def _belongs(function: Any, name: str, library: str, thing: Any) -> bool:
         return True
     if _is_cffi_library(thing):
         return getattr(thing, name, None) is function
-    return any(kept is thing for kept in (getattr(function, "_objects", None) or {}).values())
+    keeps = list((getattr(function, "_objects", None) or {}).values())
+    if not _is_module(thing):
+        return any(kept is thing for kept in keeps)
+    if _is_of(_caller(), thing.__name__):
+        return True
+    return any(held is function or any(held is kept for kept in keeps) or
+               (_is_cffi_library(held) and getattr(held, name, None) is function)
+               for held in _libraries.held_by(thing.__name__))
+
+
+def _caller() -> str:
+    """The module whose code makes the call that asks."""
+    frame = sys._getframe()
+    while frame.f_back is not None and _is_of(frame.f_globals.get("__name__"), "crosscut"):
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__"))
+
+
+def _is_of(name: object, package: str) -> bool:
+    return name == package or str(name).startswith(f"{package}.")

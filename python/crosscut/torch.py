@@ -4,8 +4,8 @@
 
 Operators, autograd's nodes, `record_function` scopes and device work are recorded as by `crosscut
 record`; every cycle of a schedule is a run of its own, so none loses its events, and its results
-can be read while the program goes on. Under `crosscut record` the outer recording goes on and a
-profile of this module stays empty.
+can be read while the program goes on. Under `crosscut record` a profile is a window of the outer
+recording, which goes on.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from torch.profiler import (DeviceType, ExecutionTraceObserver, ProfilerAction, 
                             supported_activities, tensorboard_trace_handler)
 
 import crosscut
+from crosscut import _record
 from crosscut.reading import Run
 from crosscut.torch_arguments import OF_TRACES, options, tell_what_is_left
 from crosscut.torch_events import Event
@@ -72,7 +73,7 @@ class profile(torch.profiler.profile):  # noqa: N801 - torch.profiler's name
 
     def step(self) -> None:
         """Ends a step of the program."""
-        if self.record_steps and self.profiler is not None and self.profiler.recording:
+        if self.record_steps and self.profiler is not None and self.profiler.has_steps:
             crosscut.step_end()
         super().step()
         self._mark_step()
@@ -85,7 +86,7 @@ class profile(torch.profiler.profile):  # noqa: N801 - torch.profiler's name
 
     def add_metadata_json(self, key: str, value: str) -> None:
         """The same for a text that is JSON; ValueError where it is none."""
-        json.loads(value)
+        _record.ours(json.loads, value)
         self.add_metadata(f"json:{key}", value)
 
     # ---- results, of the last cycle ----
@@ -134,5 +135,5 @@ class profile(torch.profiler.profile):  # noqa: N801 - torch.profiler's name
             trace_id=getattr(self, "custom_trace_id_callback", None))
 
     def _mark_step(self) -> None:
-        if self.record_steps and self.profiler is not None and self.profiler.recording:
+        if self.record_steps and self.profiler is not None and self.profiler.has_steps:
             crosscut.step()

@@ -146,7 +146,8 @@ class Wanted:
     """What events are made of. `process`, `thread`: whose recording it is, by the system's numbers.
     `threads`: those whose Python functions are told, None: all, with the operators of all.
     `begun`: those of them that Python began, whose operators are the program's and no profile's.
-    `device`: what work on devices is called; None leaves it out. `flops`: whether they are told,
+    `device`: what work on devices is called; None leaves it out. `shapes`: whether inputs are told,
+    as far as they were recorded, `memory`: what was allocated, `flops`: how many there were,
     `functions`: whether Python functions are, `collections`: runs of its garbage collector.
     `running`: what ran on the thread when recording began, and where. `since_ns`: when that was;
     what ended before is left out. `deadline`: of time.monotonic(); what is not made by then is left
@@ -157,6 +158,8 @@ class Wanted:
     threads: frozenset[int] | None = None
     device: str | None = None
     begun: frozenset[int] = frozenset()
+    shapes: bool = False
+    memory: bool = False
     flops: bool = False
     functions: bool = False
     collections: bool = False
@@ -380,7 +383,7 @@ class _Reader:
     def _sort_memory(self) -> None:
         """What our threads allocated and freed, by where; not what they freed for others."""
         others: set[int] = set()
-        for row in self._own("memory_events"):
+        for row in self._own("memory_events") if self._wanted.memory else ():
             address = row["address"]
             if row["thread"] not in self._ours:
                 others.add(address)
@@ -420,11 +423,11 @@ class _Reader:
         event.is_async = span.thread.startswith("asynchronous")
         if span.overload:
             event.overload_name = self._kept(span.overload)
-        if span.input_dims:
+        if span.input_dims and self._wanted.shapes:
             event._dims, event._types = self._kept(span.input_dims), self._kept(span.input_types)
             event._strides = self._kept(span.input_strides)
             event._values = self._kept(span.concrete_inputs)
-        if span.named_inputs:
+        if span.named_inputs and self._wanted.shapes:
             event._named = self._kept(span.named_inputs)
         if span.sequence_number is not None:
             event.sequence_nr, event.fwd_thread = span.sequence_number, span.forward_thread or 0

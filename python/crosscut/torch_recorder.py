@@ -21,8 +21,7 @@ import torch.autograd.profiler as autograd_profiler
 from torch.autograd.profiler_util import EventList, FunctionEventAvg
 
 import crosscut
-from crosscut import _read, _record, _sources, torch_events, torch_identities, torch_kineto
-from crosscut.adapters import torch as adapter
+from crosscut import _read, _record, torch_events, torch_identities, torch_kineto, torch_window
 from crosscut.adapters import torch_modules
 from crosscut.reading import Run
 
@@ -53,7 +52,8 @@ _recorder: weakref.ref[Recorder] | None = None  # that began the last cycle of t
 
 class Recorder:
     """Records cycle after cycle, each as a run of its own, and tells of the last one: of all where
-    it accumulates. Its methods are torch.autograd.profiler.profile's. The runs go with it.
+    it accumulates. Its methods are torch.autograd.profiler.profile's. The runs go with it. Where
+    the process records already, a cycle is a window of that.
 
     A process has one open cycle at most. One that is open when another begins is given up, and one
     whose recorder is gone ends."""
@@ -63,7 +63,8 @@ class Recorder:
             raise ValueError("post_processing_timeout_s must be non-negative")
         self.settings = settings
         self.trace_id = ""
-        self.runs: list[str] = []   # of the cycles that are told of; the last one may be open
+        # Those that are told of; the last one may be open.
+        self.cycles: list[torch_window.Session | torch_window.Window] = []
         self.pid = self.thread = 0  # that record, by the system's numbers
         # Those that were there when recording began; those of them that Python began.
         self.threads = self.begun = frozenset[int]()
@@ -83,6 +84,11 @@ class Recorder:
         """Whether what happens now is recorded."""
         return self._open and not self._paused
 
+    @property
+    def has_steps(self) -> bool:
+        """Whether the profile's steps are to be declared now as those of the recording."""
+        return self.recording and self.cycles[-1].has_steps
+
     def _prepare_trace(self, pause: bool = False) -> None:
         """Begins a cycle; `pause`: records nothing before `_start_trace`."""
         global _recorder
@@ -91,59 +97,58 @@ class Recorder:
         if before is not None:
             before._give_up()
         if not self.settings.accumulates:
-            self.runs = []
+            self.cycles = []
         self._events = self._results = None
         self.trace_id = (self.settings.trace_id or _trace_id)()
         # What processes left that ended without the finalizer below, by os._exit() or a signal.
         prefix = os.path.join(os.path.realpath(tempfile.gettempdir()), "crosscut-profile-")
         _read.remove_runs_of_ended(prefix)
         folder = tempfile.mkdtemp(prefix="crosscut-profile-")
-        run = os.path.join(folder, "run")
+        settings = self.settings
+        cycle = torch_window.cycle(os.path.join(folder, "run"), settings)
         # Also at the end of a process that multiprocessing forked, which runs no exit handlers
         # before CPython 3.13; never in a child of this one.
-        multiprocessing.util.Finalize(self, _end, (run, folder), exitpriority=0)
+        multiprocessing.util.Finalize(self, _end, (cycle, folder), exitpriority=0)
         self._look_around()
-        settings = self.settings
-        _sources.builtins = settings.stacks
         torch_modules.tell_apart(settings.stacks)
-        self._open = crosscut.start(
-            run, control_percent=0, plan="full",
-            python="calls" if settings.stacks else "off",
-            shapes=settings.shapes or settings.flops, scalars=settings.shapes,
-            allocations=settings.memory)
-        _sources.builtins = False
+        self._open = cycle.begin(pause)
         if not self._open:
             warnings.warn(f"nothing is recorded by this profile: {crosscut.error()}", stacklevel=6)
             return
-        self.runs.append(run)
+        self.cycles.append(cycle)
         self.pid = os.getpid()
-        adapter.steps_declared()  # by prof.step(), or there are none, as in torch.profiler
         self.tell("trace_id", self.trace_id)
         self._identities = (torch_identities.Identities(settings.shapes and settings.memory)
                             if settings.stacks else None)
-        self._paused = pause and crosscut.pause()
+        self._paused = pause
         self._stats.profiler_prepare_call_duration_us = _us_since(began)
 
     def _start_trace(self) -> None:
         """Begins to record."""
         self._began = time.perf_counter_ns()
-        if self._paused:
-            self._look_around()
-        if self.settings.stacks and self._open:
-            self._running[self.runs[-1]] = torch_events.running()
-        if self._identities is not None and self._open:
+        autograd_profiler._run_on_profiler_start()
+        if self._open:
+            self._begin_to_record()
+        self._stats.profiler_enable_call_duration_us = _us_since(self._began)
+        if self._open:
+            self.cycles[-1].resume()
+
+    def _begin_to_record(self) -> None:
+        run = self.cycles[-1].run
+        if self.settings.stacks:
+            self._running[run] = torch_events.running()
+        if self._identities is not None:
             _record.ours(self._identities.begin)
         if self._paused:
-            self._since[self.runs[-1]] = time.monotonic_ns()
-            self._paused = not crosscut.resume()
-        autograd_profiler._run_on_profiler_start()
-        self._stats.profiler_enable_call_duration_us = _us_since(self._began)
+            self._look_around()
+            self._since[run] = time.monotonic_ns()
+            self._paused = False
 
     def _give_up(self) -> None:
         """Of a cycle that is still open nothing is kept, as torch.profiler keeps nothing of it."""
         if self._open:
             self._open = self._paused = False
-            _end(self.runs.pop())
+            _end(self.cycles.pop())
             if self.pid == os.getpid():
                 warnings.warn("a profile that was not stopped is given up: another begins",
                               stacklevel=7)
@@ -157,10 +162,13 @@ class Recorder:
                                if not isinstance(thread, threading._DummyThread))
 
     def __exit__(self, *_: object) -> None:
+        _record.ours(self._stop)
+
+    def _stop(self) -> None:
         began = time.perf_counter_ns()
         if self._open:
             self._open = self._paused = False
-            _end(self.runs[-1])
+            _end(self.cycles[-1])
         autograd_profiler._run_on_profiler_stop()
         self._stats.profiler_disable_call_duration_us = _us_since(began)
         self._stats.profiling_window_duration_sec = (began - self._began) / 1e9
@@ -171,21 +179,21 @@ class Recorder:
             warnings.warn("toggle_collection_dynamic(): work on devices is recorded as long as the "
                           "host's is", stacklevel=4)
         elif self.recording:
-            (crosscut.resume if enabled else crosscut.pause)()
+            (self.cycles[-1].resume if enabled else self.cycles[-1].pause)()
 
     def tell(self, key: str, value: str) -> None:
         """A fact of the open cycle, for its trace."""
         if self._open:
-            crosscut.meta(key, value)
+            self.cycles[-1].tell(key, value)
 
     # ---- results ----
 
     @property
     def run(self) -> Run:
         """The last cycle, with all its tables. RuntimeError where none is complete."""
-        if self._open or not self.runs:
+        if self._open or not self.cycles:
             raise RuntimeError("nothing is recorded yet: no cycle of this profile is complete")
-        return crosscut.read(self.runs[-1])
+        return crosscut.read(self.cycles[-1].made())
 
     @property
     def function_events(self) -> EventList:
@@ -207,7 +215,7 @@ class Recorder:
         """The events of the last cycle as Kineto's; None where no cycle is complete."""
         if self._results is not None or not self._complete():
             return self._results
-        run = crosscut.read(self._complete()[-1])
+        run = crosscut.read(self._complete()[-1].made())
         origin = next(row["start_ns"] for row in run.table("processes").rows()
                       if row["pid"] == self.pid)
         self._results = torch_kineto.Results(self.function_events.with_namesakes, origin,
@@ -244,21 +252,21 @@ class Recorder:
 
     # ---- inside ----
 
-    def _complete(self) -> list[str]:
-        return self.runs[:-1] if self._open else self.runs
+    def _complete(self) -> list[torch_window.Session | torch_window.Window]:
+        return self.cycles[:-1] if self._open else self.cycles
 
     def _made_events(self) -> EventList:
         began = time.perf_counter_ns()
         timeout = self.settings.timeout_s
         deadline = None if timeout is None else time.monotonic() + timeout
         settings, events = self.settings, self._list(())
-        for path in self._complete():
-            one = torch_events.event_list(crosscut.read(path), torch_events.Wanted(
+        for cycle in self._complete():
+            one = torch_events.event_list(crosscut.read(cycle.made()), torch_events.Wanted(
                 self.pid, self.thread, None if settings.threads else self.threads, settings.device,
-                begun=self.begun, flops=settings.flops, functions=settings.stacks,
-                collections=settings.collections,
-                running=tuple(self._running.get(path, ())), since_ns=self._since.get(path, 0),
-                deadline=deadline))
+                begun=self.begun, shapes=settings.shapes, memory=settings.memory,
+                flops=settings.flops, functions=settings.stacks, collections=settings.collections,
+                running=tuple(self._running.get(cycle.run, ())),
+                since_ns=self._since.get(cycle.run, 0), deadline=deadline))
             events += one
             events.with_namesakes = one.with_namesakes
         if not settings.host:
@@ -279,11 +287,11 @@ class Recorder:
                          with_flops=settings.flops)
 
 
-def _end(run: str, folder: str | None = None) -> None:
-    """Ends the session that records into `run`, if it is still open, and removes `folder`. The ring
-    goes, too, where it is still that of the run: it would stay if os._exit() comes next."""
-    if crosscut.run_dir() == run:
-        crosscut.stop()
+def _end(cycle: torch_window.Session | torch_window.Window, folder: str | None = None) -> None:
+    """Ends the cycle, if it is still open, and removes `folder`. The ring goes, too, where it is
+    still that of the run: it would stay if os._exit() comes next."""
+    if cycle.is_open():
+        cycle.end()
         torch_identities.end_open()
         torch_modules.tell_apart(False)
     if folder is None:

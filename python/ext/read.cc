@@ -1,13 +1,17 @@
 // crosscut._read: runs and their tables for Python. Never loaded by `import crosscut`.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -19,6 +23,7 @@
 #include "src/base/nearest.h"
 #include "src/base/shown_text.h"
 #include "src/verbs/browser.h"
+#include "src/verbs/cut.h"
 #include "src/verbs/input.h"
 #include "src/verbs/leftovers.h"
 #include "src/verbs/output.h"
@@ -299,6 +304,24 @@ nb::dict CleanLeftovers() {
   return out;
 }
 
+// Makes the run `output` of parts of what the process `key` of the run `input` recorded; each part
+// as format::CutPart has it.
+void CutRun(const Path& input, const std::string& key,
+            const std::vector<std::array<uint64_t, 4>>& parts,
+            const std::vector<std::pair<std::string, std::string>>& facts, const Path& output) {
+  crosscut::format::Cut cut;
+  cut.facts = facts;
+  for (const auto& [begin, end, begin_ns, end_ns] : parts) {
+    cut.parts.push_back({begin, end, static_cast<int64_t>(begin_ns), static_cast<int64_t>(end_ns)});
+  }
+  Status status;
+  {
+    const nb::gil_scoped_release others;
+    status = verbs::CutRun(input.bytes, key, cut, output.bytes);
+  }
+  if (!status.ok()) Raise(status, false);
+}
+
 }  // namespace
 }  // namespace crosscut::read
 
@@ -355,4 +378,5 @@ NB_MODULE(_read, module) {
   module.def("remove_runs_of_ended", [](const crosscut::read::Path& prefix) {
     crosscut::verbs::RemoveRunsOfEnded(prefix.bytes);
   });
+  module.def("cut_run", &crosscut::read::CutRun);
 }

@@ -19,6 +19,7 @@
 #include "python/ext/record_remote.h"
 #include "python/ext/record_shared.h"
 #include "python/ext/record_shortfall.h"
+#include "python/ext/record_slices.h"
 #include "python/ext/record_sources.h"
 #include "python/ext/record_steps.h"
 #include "python/ext/record_tasks.h"
@@ -121,6 +122,12 @@ PyObject* Stop(PyObject*, PyObject*) {
   return PyLong_FromLong(code);
 }
 
+PyObject* Whole(PyObject*, PyObject* on) {
+  const int truth = PyObject_IsTrue(on);
+  if (truth < 0) return nullptr;
+  return PyLong_FromLong(Apart([&] { return crosscut_whole(truth); }));
+}
+
 template <int (*kChange)()>
 PyObject* Changed(PyObject*, PyObject*) {
   return PyLong_FromLong(Apart(kChange));
@@ -136,6 +143,9 @@ PyObject* InWindow(PyObject*, PyObject*) { return Bool(crosscut_in_window() != 0
 PyObject* Active(PyObject*, PyObject*) { return Bool(crosscut_active() != 0); }
 PyObject* Error(PyObject*, PyObject*) { return PyUnicode_FromString(crosscut_error()); }
 PyObject* Version(PyObject*, PyObject*) { return PyUnicode_FromString(crosscut_version()); }
+PyObject* BudgetBeforeSteps(PyObject*, PyObject*) {
+  return PyFloat_FromDouble(crosscut_budget_before_steps());
+}
 PyObject* RunDir(PyObject*, PyObject*) { return PyUnicode_DecodeFSDefault(crosscut_run_dir()); }
 
 PyObject* ProcessKey(PyObject*, PyObject*) {
@@ -271,14 +281,8 @@ PyObject* SetDecoratorFunction(PyObject*, PyObject* callable) {
 PyObject* AfterForkInChildFunction(PyObject*, PyObject*) {
   ForgetLearner();
   ForgetCalls();
+  ForgetOutermost();
   MarkForked();
-  Py_RETURN_NONE;
-}
-
-PyObject* SwitchedFunction(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count == 2 && PyTuple_Check(args[1]) && PyTuple_GET_SIZE(args[1]) == 2) {
-    SwitchTask(PyTuple_GET_ITEM(args[1], 0), PyTuple_GET_ITEM(args[1], 1));
-  }
   Py_RETURN_NONE;
 }
 
@@ -320,12 +324,16 @@ PyMethodDef functions[] = {
     {"stop", Stop, METH_NOARGS, "Returns a CROSSCUT_E* code."},
     {"pause", Changed<crosscut_pause>, METH_NOARGS, "Returns a CROSSCUT_E* code."},
     {"resume", Changed<crosscut_resume>, METH_NOARGS, "Returns a CROSSCUT_E* code."},
+    {"whole", Whole, METH_O, "Whether steps are recorded in full. A CROSSCUT_E* code."},
     {"snapshot", Changed<crosscut_snapshot>, METH_NOARGS, "Returns a CROSSCUT_E* code."},
     {"flush", Changed<crosscut_flush>, METH_NOARGS, "Returns a CROSSCUT_E* code."},
     {"finish_plugins", FinishPlugins, METH_NOARGS, "Waits for what the plugins hand over."},
     {"active", Active, METH_NOARGS, "active($module, /)\n--\n\nTrue between start and stop."},
     {"error", Error, METH_NOARGS, "error($module, /)\n--\n\nWords about this thread's last error."},
     {"version", Version, METH_NOARGS, "The recorder library's version."},
+    {"budget_before_steps", BudgetBeforeSteps, METH_NOARGS,
+     "budget_before_steps($module, /)\n--\n\n"
+     "The share of the program's time that recording may cost while it has no step; 0: no limit."},
     {"run_dir", RunDir, METH_NOARGS, "run_dir($module, /)\n--\n\nWhere this process records."},
     {"process_key", ProcessKey, METH_NOARGS, "This process's key in its run."},
     {"follow_fork", FollowFork, METH_O, "Whether forked children record."},
@@ -357,6 +365,7 @@ PyMethodDef functions[] = {
     {"remove_source", RemoveSource, METH_O, "Forgets the source of that handle."},
     {"ours", Function(Ours), METH_FASTCALL, "Calls function(*args): its time is layer overhead."},
     {"aside", Aside, METH_O, "Calls it on a thread of Crosscut's own: layer overhead."},
+    {"follow_loads", FollowLoads, METH_O, "Called with None after native modules; None: nobody."},
     {"follow_imports", FollowImports, METH_VARARGS,
      "dict of names, callable: told when the code of such a module has run."},
     {"follow_classes", FollowClasses, METH_VARARGS,
@@ -368,6 +377,8 @@ PyMethodDef functions[] = {
      "Address of what C is to call for PyFunction_GetCode; 0: nothing."},
     {"divert", Divert, METH_VARARGS,
      "method descriptor, around(): leads its calls through that; False where that cannot be."},
+    {"follow_slices", FollowSlices, METH_VARARGS,
+     "Context.run, code: what it runs for that code is a task's slice; False where it cannot be."},
     {"follow_await", FollowAwait, METH_VARARGS,
      "class, callable: told of each `await` of one of its objects; False where that cannot be."},
     {"flow_out", Function(FlowOutFunction), METH_FASTCALL,
@@ -376,6 +387,9 @@ PyMethodDef functions[] = {
      "key, part=0: an arrow arrives at the innermost open span."},
     {"arg", Function(ArgFunction), METH_FASTCALL, "key, value: of the span last begun here."},
     {"base", BaseFunction, METH_O, "The layer of this thread outside of all spans."},
+    {"other_profiler", OtherProfiler, METH_VARARGS,
+     "who, moment: a profiler of the program's own starts (0), has started (1), ends (2), ended "
+     "(3)."},
     {"collected", Collected, METH_VARARGS,
      "source, format, bytes, begin_realtime_ns, error_ns; a CROSSCUT_E* code."},
     {"now", Now, METH_NOARGS, "The recorder's clock, in ticks."},
@@ -383,8 +397,8 @@ PyMethodDef functions[] = {
     {"set_step_hook", SetStepHook, METH_O, "Called with the number of each step; None: nobody."},
     {"set_decorator", SetDecoratorFunction, METH_O, "What wraps decorated functions."},
     {"after_fork_in_child", AfterForkInChildFunction, METH_NOARGS, "The child's first event."},
-    {"switched", Function(SwitchedFunction), METH_FASTCALL,
-     "event, (from, to): what greenlet.settrace() calls."},
+    {"greenlet_trace", GreenletTrace, METH_VARARGS,
+     "theirs, module: what greenlet.settrace() takes; it calls theirs, too."},
     {"runs_tasks", RunsTasks, METH_NOARGS, "Tells that this thread runs tasks, or may."},
     {"starts_in", StartsIn, METH_O, "Tells that this thread runs that task of its loop already."},
     {"runs_python", RunsPython, METH_NOARGS, "Tells that this thread runs Python, before a mark."},

@@ -25,7 +25,6 @@ struct Around {
                      // then; null: none, or those of another around
   PyObject* before;  // null: nobody is asked
   PyObject* after;   // null: nobody is told
-  PyObject* prefix;  // null: of any name
   PyObject* of;      // null: of any class
   PyObject* weak_references;
   const int32_t* on;     // null: always
@@ -37,7 +36,6 @@ struct Around {
   int nests;
   int always;
   int outermost;
-  int slice;
   int makes;
   int retired;  // for good: a call is just a call
   vectorcallfunc vectorcall;
@@ -76,49 +74,7 @@ class Word {
   int32_t before_ = 0;
 };
 
-// What a callable is bound to, a new reference; null: nothing. A callable of the program's own
-// making is not asked: it may answer for any name, and do anything.
-PyObject* BoundTo(PyObject* callable) {
-  if (PyMethod_Check(callable)) {
-    Py_INCREF(PyMethod_GET_SELF(callable));
-    return PyMethod_GET_SELF(callable);
-  }
-  static PyObject* const self = PyUnicode_InternFromString("__self__");
-  if (Py_TYPE(callable)->tp_getattro != PyObject_GenericGetAttr) return nullptr;
-  PyObject* bound = PyObject_GenericGetAttr(callable, self);
-  if (bound == nullptr) PyErr_Clear();
-  return bound;
-}
-
-// While it lives this thread runs the task that a handle of asyncio's is a slice of: what its
-// callback is bound to.
-class Slice {
- public:
-  explicit Slice(PyObject* handle) {
-    if (handle == nullptr) return;
-    PyObject* callback = PyObject_GetAttrString(handle, "_callback");
-    if (callback == nullptr) {
-      PyErr_Clear();
-      return;
-    }
-    task_ = BoundTo(callback);
-    Py_DECREF(callback);
-    if (task_ == Py_None) Py_CLEAR(task_);
-    if (task_ != nullptr) outer_ = EnterTask(task_);
-  }
-  ~Slice() {
-    if (task_ != nullptr) LeaveTask(task_, outer_);
-    Py_XDECREF(task_);  // behind it: the call may have let go of the handle
-  }
-  Slice(const Slice&) = delete;
-  Slice& operator=(const Slice&) = delete;
-
- private:
-  PyObject* task_ = nullptr;
-  Outer outer_;
-};
-
-// Calls open on this thread, in the task that it runs, of which only the outermost is told of.
+// 1: a call is open on this thread, in the task that it runs, of which only the outermost is told.
 thread_local int32_t told_of = 0;
 int32_t* ToldOf() { return &told_of; }
 
@@ -133,21 +89,11 @@ bool Concerns(const Around* self) {
   return wanted && (self->inside == nullptr || *self->inside() == 0);
 }
 
-// Whether the call is of a thing that is of the class and named as wanted. The program's code would
-// be asked what it is an instance of.
+// Whether the call is of a thing of the class. The program's code would be asked what it is an
+// instance of.
 bool IsWanted(const Around* self, PyObject* first) {
-  if (self->of != nullptr &&
-      PyType_IsSubtype(Py_TYPE(first), reinterpret_cast<PyTypeObject*>(self->of)) == 0) {
-    return false;
-  }
-  if (self->prefix == nullptr) return true;
-  static PyObject* const attribute = PyUnicode_InternFromString("name");
-  PyObject* name = PyObject_GetAttr(first, attribute);
-  const bool named = name != nullptr && PyUnicode_Check(name) &&
-                     PyUnicode_Tailmatch(name, self->prefix, 0, PY_SSIZE_T_MAX, -1) > 0;
-  if (name == nullptr) PyErr_Clear();
-  Py_XDECREF(name);
-  return named;
+  return self->of == nullptr ||
+         PyType_IsSubtype(Py_TYPE(first), reinterpret_cast<PyTypeObject*>(self->of)) != 0;
 }
 
 // What `before` answers, asked by `ask`: a new reference; None: the call is just a call. Null with
@@ -197,12 +143,11 @@ PyObject* InNewTask(Call call) {
 }
 
 template <class Call>
-PyObject* InScopes(Around* self, PyObject* chosen, PyObject* first, Call call) {
+PyObject* InScopes(Around* self, PyObject* chosen, Call call) {
   const bool on = IsOn(self);
   const uint32_t name = chosen != Py_True ? NameIdOf(chosen) : self->operation;
   if (name == 0) PyErr_Clear();
   const Word inside(self->inside, 1), word(on ? self->word : nullptr, self->says);
-  const Slice slice(self->slice != 0 ? first : nullptr);
   const Scope operation(name, on && name != 0 && (self->nests != 0 || !IsOpen(name)));
   const Scope span(self->span, on && self->span != 0);
   return self->makes != 0 ? InNewTask(call) : call();
@@ -219,9 +164,11 @@ PyObject* Surround(Around* self, PyObject* first, Asking ask, Call call) {
     Py_DECREF(chosen);
     return call();
   }
-  told_of += self->outermost;
-  PyObject* result = InScopes(self, chosen, first, call);
-  told_of -= self->outermost;
+  PyObject* result;
+  {
+    const Word outermost(self->outermost != 0 ? &ToldOf : nullptr, 1);
+    result = InScopes(self, chosen, call);
+  }
   Py_DECREF(chosen);
   if (told && (self->outermost == 0 || told_of == 0)) result = Tell(self->after, first, result);
   return result;
@@ -263,16 +210,16 @@ PyObject* Callable(PyObject* callable) {
 }
 
 PyObject* AroundNew(PyTypeObject* type, PyObject* args, PyObject* keywords) {
-  static const char* const names[] = {
-      "function", "operation", "on",    "span",  "before", "after", "inside", "nests",
-      "always",   "outermost", "slice", "makes", "prefix", "word",  "says",   nullptr};
+  static const char* const names[] = {"function", "operation", "on",    "span",   "before",
+                                      "after",    "inside",    "nests", "always", "outermost",
+                                      "makes",    "word",      "says",  nullptr};
   PyObject *function, *operation = Py_None, *span = Py_None, *before = Py_None, *after = Py_None;
   unsigned long long on = 0, inside = 0, word = 0;
   Around made = {};
-  if (!PyArg_ParseTupleAndKeywords(
-          args, keywords, "O|OKOOOKpppppUKI:around", const_cast<char**>(names), &function,
-          &operation, &on, &span, &before, &after, &inside, &made.nests, &made.always,
-          &made.outermost, &made.slice, &made.makes, &made.prefix, &word, &made.says) ||
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OKOOOKppppKI:around",
+                                   const_cast<char**>(names), &function, &operation, &on, &span,
+                                   &before, &after, &inside, &made.nests, &made.always,
+                                   &made.outermost, &made.makes, &word, &made.says) ||
       !NameOf(operation, &made.operation) || !NameOf(span, &made.span)) {
     return nullptr;
   }
@@ -288,7 +235,6 @@ PyObject* AroundNew(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   self->function = Callable(function);
   self->before = Callable(before);
   self->after = Callable(after);
-  Py_XINCREF(self->prefix);
   self->on = reinterpret_cast<const int32_t*>(static_cast<uintptr_t>(on));
   self->inside = reinterpret_cast<int32_t* (*)()>(static_cast<uintptr_t>(inside));
   self->word = reinterpret_cast<int32_t* (*)()>(static_cast<uintptr_t>(word));
@@ -310,7 +256,6 @@ int Clear(Around* self) {
   Py_CLEAR(self->led);
   Py_CLEAR(self->before);
   Py_CLEAR(self->after);
-  Py_CLEAR(self->prefix);
   Py_CLEAR(self->of);
   return 0;
 }
@@ -398,7 +343,7 @@ PyMemberDef members[] = {
 
 const char kDoc[] =
     "around(function, operation=None, on=0, span=None, before=None, after=None, inside=0,\n"
-    "       nests=False, always=False, outermost=False, slice=False, prefix, word=0,\n"
+    "       nests=False, always=False, outermost=False, makes=False, word=0,\n"
     "       says=0)\n--\n\n"
     "Calls of `function` come here (lead_calls()), or it stands for it in a module or a class; it\n"
     "adds no frame. While the int32 at the address `on` is not 0 (0: always) a call is the\n"
@@ -417,8 +362,7 @@ const char kDoc[] =
     "always     tells `after` of calls that are not recorded, too; `outermost` also, but only of "
     "the\n"
     "           outermost call on a thread of all those that have it.\n"
-    "slice      the first argument is a handle of asyncio's: its task runs as long as the call.\n"
-    "prefix     else a call is just a call where `name` of the first argument begins otherwise.\n"
+    "makes      the call makes a task of asyncio's, and may run it.\n"
     "word       such an address, too: that int32 is `says` as long as a call lasts.\n"
     "\n"
     "Both are called unseen. Who asks this object for something is answered by `function`, which\n"
@@ -556,6 +500,8 @@ PyObject* Divert(PyObject*, PyObject* args) {
   diverted_by.Set(Callable(around));
   Py_RETURN_TRUE;
 }
+
+void ForgetOutermost() { told_of = 0; }
 
 int AddAroundType(PyObject* module) {
   if (PyType_Ready(&around_type) != 0 || AddFunctionTypes() != 0) return -1;

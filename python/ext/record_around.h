@@ -24,4 +24,7 @@ PyObject* UnleadCalls(PyObject* module, PyObject* around);
 // may stand there.
 PyObject* Divert(PyObject* module, PyObject* args);
 
+// In the child, on the thread that forked: it is in no call that it was forked in.
+void ForgetOutermost();
+
 }  // namespace crosscut::python

@@ -24,19 +24,13 @@ bool Failed(PyObject* const* args, Py_ssize_t count) { return count > 2 && args[
 
 // ---- Updates, until the outermost call that they are made in ends ----
 
-// kInside: some calls of a function update something and others do not; each tells inside.
-enum Kind : long { kNew, kUpdates, kInside };
-
 struct OpenCall {
-  uint64_t updates;  // of this thread's before it
-  size_t updaters;   // that were not told of before it
-  bool named;        // it is an operation
-  Kind kind;         // of what is called
+  size_t updaters;  // that were not told of before it
+  bool named;       // it is an operation
 };
 // Of this thread. One that ends in a call keeps what it holds: nobody can give it back then.
 thread_local std::vector<OpenCall> open_calls;
-thread_local std::vector<PyObject*> updaters;  // whose updates are not told of yet, each once
-thread_local uint64_t updates = 0;
+thread_local std::vector<PyObject*> updaters;     // whose updates are not told of yet, each once
 thread_local std::vector<PyObject*> open_graphs;  // what each updates
 
 // A thread that makes a replica's part of an update: the others' parts are the same update.
@@ -66,7 +60,6 @@ PyObject* Tell(PyObject* updater) {
 
 // `updater` has made an update. As Tell().
 PyObject* Note(PyObject* updater) {
-  ++updates;
   if (open_calls.empty()) return Tell(updater);
   if (std::find(updaters.begin(), updaters.end(), updater) == updaters.end()) {
     updaters.push_back(New(updater));
@@ -86,9 +79,7 @@ PyObject* Each(std::vector<PyObject*>* all, PyObject* (*tell)(PyObject*)) {
   return result;
 }
 
-void Begin(bool named, Kind kind = kNew) {
-  open_calls.push_back({updates, updaters.size(), named, kind});
-}
+void Begin(bool named) { open_calls.push_back({updaters.size(), named}); }
 
 bool IsNamed() {
   return std::any_of(open_calls.begin(), open_calls.end(),
@@ -104,21 +95,13 @@ PyObject* End() {
 
 // ---- What is known of functions and graphs, in all windows of the process ----
 
-ByIdentity kinds;   // of functions
+ByIdentity called;  // functions: None
 ByIdentity graphs;  // a tuple of weak references to what each updates
 
-Kind KindOf(PyObject* function) {
-  PyObject* kind = kinds.Get(function);
-  const long number = kind == nullptr ? kNew : PyLong_AsLong(kind);
-  Py_XDECREF(kind);
-  return static_cast<Kind>(number);
-}
-
-void Know(PyObject* function, Kind kind) {
-  PyObject* number = PyLong_FromLong(kind);
-  if (number != nullptr) kinds.Set(function, number);
-  PyErr_Clear();
-  Py_XDECREF(number);
+bool IsKnown(PyObject* function) {
+  PyObject* known = called.Get(function);
+  Py_XDECREF(known);
+  return known != nullptr;
 }
 
 // Whether it was called before we were there.
@@ -168,24 +151,19 @@ PyObject* Eager(PyObject* capsule, PyObject* const*, Py_ssize_t, PyObject*) {
   Py_RETURN_TRUE;
 }
 
-// Of control steps there are no operations, and the graph tells of updates itself.
+// Whether a call updates something is known where it executes a graph: behind the first call, which
+// makes one, the graph tells of all, as it does in control steps.
 PyObject* CallBegins(PyObject* capsule, PyObject* const* args, Py_ssize_t count, PyObject*) {
   const auto* self = StateOf<Functions>(capsule);
-  if (!self->IsOn() || count == 0) Py_RETURN_NONE;
-  const Kind kind = KindOf(args[0]);
-  if (kind == kInside || !IsEager(self->context.object)) Py_RETURN_NONE;
-  PyObject* name = kind == kUpdates ? self->update.object : self->compile.object;
-  if (IsNamed() || (kind == kNew && WasCalled(args[0]))) name = Py_True;
-  Begin(name != Py_True, kind);
+  if (!self->IsOn() || count == 0 || IsKnown(args[0])) Py_RETURN_NONE;
+  if (!IsEager(self->context.object)) Py_RETURN_NONE;
+  PyObject* name = IsNamed() || WasCalled(args[0]) ? Py_True : self->compile.object;
+  Begin(name != Py_True);
   return New(name);
 }
 
 PyObject* CallEnds(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count > 0 && !Failed(args, count) && !open_calls.empty()) {
-    const OpenCall& call = open_calls.back();
-    const Kind now = call.updates != updates ? kUpdates : kInside;
-    if (now != call.kind) Know(args[0], now);
-  }
+  if (count > 0 && !Failed(args, count)) called.Set(args[0], Py_None);
   return End();
 }
 

@@ -7,7 +7,7 @@ namespace crosscut::python {
 namespace {
 
 SharedRef watched;  // a dict, or none
-SharedRef told;
+SharedRef told, told_of_loads;
 
 // The name of the module in whose dictionary exec() runs its code, a new reference; null: none.
 PyObject* OfNames(PyObject* code, PyObject* names) {
@@ -61,6 +61,8 @@ Runner runners[] = {{"builtins", "exec", nullptr, nullptr},
                     {"_imp", "exec_dynamic", nullptr, nullptr},
                     {"_imp", "exec_builtin", nullptr, nullptr}};
 
+constexpr int kNative = 1;
+
 PyObject* ModuleOf(const Runner& runner, PyObject* const* args, Py_ssize_t count) {
   if (&runner != runners) return count == 1 ? OfModule(args[0]) : nullptr;
   return count == 2 ? OfNames(args[0], args[1]) : nullptr;
@@ -108,6 +110,11 @@ PyObject* Run(PyObject* callable, PyObject* const* args, size_t flags, PyObject*
   Enter(name);
   PyObject* result = runner.before(callable, args, flags, keywords);
   Leave(name);
+  if (kWhich == kNative && result != nullptr) {
+    PyObject* const loaded = told_of_loads.Get();
+    if (loaded != nullptr) result = TellUnseen(loaded, Py_None, result);
+    Py_XDECREF(loaded);
+  }
   PyObject* const tell = name != nullptr && result != nullptr ? told.Get() : nullptr;
   if (tell != nullptr) result = TellUnseen(tell, name, result);
   Py_XDECREF(tell);
@@ -151,6 +158,13 @@ PyObject* FollowImports(PyObject*, PyObject* args) {
   const bool all[] = {Lead(&runners[0], Run<0>), Lead(&runners[1], Run<1>),
                       Lead(&runners[2], Run<2>)};
   return PyBool_FromLong(all[0] && all[1] && all[2]);
+}
+
+PyObject* FollowLoads(PyObject*, PyObject* callable) {
+  Py_INCREF(callable);
+  if (callable == Py_None) Py_CLEAR(callable);
+  told_of_loads.Set(callable);
+  Py_RETURN_NONE;
 }
 
 }  // namespace crosscut::python

@@ -13,4 +13,8 @@ namespace crosscut::python {
 // functions have been replaced by others.
 PyObject* FollowImports(PyObject* module, PyObject* args);
 
+// follow_loads(told): told(None) is called, unseen, after each native module was imported, where
+// imports are followed. None: nobody is told any more.
+PyObject* FollowLoads(PyObject* module, PyObject* told);
+
 }  // namespace crosscut::python

@@ -23,6 +23,8 @@ enum class Left : uint64_t { kNo, kOpen, kEnded };  // open by another thread, w
 struct Open {
   uint64_t word;        // its name, and above it how it was left: NameOf(), LeftOf()
   uint32_t begun;       // the id of its last part
+  uint32_t inside;      // how many of its name lay in it when that was cut, at the tick:
+  uint64_t cut;         // 0: it was not
   uint32_t part;        // the id under which it goes on; 0: not known yet
   uint64_t slice : 63;  // of the task that opened it; 0: none
   uint64_t goes : 1;    // for Cut()
@@ -70,7 +72,7 @@ bool LeaveElsewhere(uint32_t name, Left left, bool only_tasks);
 // From place `from` on: ends those that are to go and gives them to `taken`, which may be null. The
 // others are cut and go on.
 void Cut(OpenStack* stack, uint32_t from, std::vector<Open>* taken);
-// Begins again what Cut() took, as the slice's that runs.
+// Begins again what Cut() took, as the slice's that runs, on the same thread.
 void PutBack(OpenStack* stack, std::vector<Open>* taken);
 // The end of what is not to go on is to end nothing, on no thread.
 void MakeVoid(OpenStack* stack, const Open* open, size_t count);

@@ -8,8 +8,10 @@
 #include "python/ext/record_shared.h"
 #include "python/ext/record_unseen.h"
 
-// A recorder of before this function still serves: the profile is refused then.
+// A recorder of before these functions still serves: the profile is refused then, and a profiler of
+// the program's is not announced.
 #pragma weak crosscut_collected
+#pragma weak crosscut_other_profiler
 
 namespace crosscut::python {
 namespace {
@@ -93,6 +95,17 @@ PyObject* Aside(PyObject*, PyObject* callable) {
   crosscut_end_named(span);
   crosscut_base(CROSSCUT_IDLE);
   return result;
+}
+
+PyObject* OtherProfiler(PyObject*, PyObject* args) {
+  const char* who = nullptr;
+  int moment = 0;
+  if (!PyArg_ParseTuple(args, "si:other_profiler", &who, &moment)) return nullptr;
+  if (crosscut_other_profiler != nullptr) {
+    const Detached detached;
+    crosscut_other_profiler(who, static_cast<crosscut_profiler_moment>(moment));
+  }
+  Py_RETURN_NONE;
 }
 
 PyObject* Collected(PyObject*, PyObject* args) {

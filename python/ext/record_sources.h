@@ -25,6 +25,9 @@ PyObject* Ours(PyObject*, PyObject* const* args, Py_ssize_t count);
 // `overhead`, and the thread counts as idle after it.
 PyObject* Aside(PyObject*, PyObject* callable);
 
+// other_profiler(who, moment): crosscut_other_profiler(), without the GIL.
+PyObject* OtherProfiler(PyObject*, PyObject* args);
+
 // collected(source, format, bytes, begin_realtime_ns, error_ns) -> a CROSSCUT_E* code.
 PyObject* Collected(PyObject*, PyObject* args);
 

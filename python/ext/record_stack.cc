@@ -84,8 +84,17 @@ void PrepareToGoOn(Open* open) {
 }
 
 void BeginAgain(Open* open, uint64_t tick) {
-  if (open->part != 0) open->begun = open->part;
-  crosscut_begin_at(open->begun, tick);
+  if (open->part == 0) return crosscut_begin_at(open->begun, tick);
+  open->begun = open->part;
+  crosscut_go_on_at(open->part, tick, open->cut, open->inside);
+}
+
+// How many of open[at]'s name lie in it.
+uint32_t NamesakesInside(const OpenStack* stack, uint32_t at) {
+  const uint32_t name = NameOf(stack->open[at]);
+  return static_cast<uint32_t>(
+      std::count_if(stack->open + at + 1, stack->open + DepthOf(stack),
+                    [name](const Open& open) { return NameOf(open) == name; }));
 }
 
 // Takes out those that are to go, from place `from` on.
@@ -174,7 +183,11 @@ void Cut(OpenStack* stack, uint32_t from, std::vector<Open>* taken) {
   const uint32_t depth = DepthOf(stack);
   for (uint32_t i = from; i < depth; ++i) PrepareToGoOn(&stack->open[i]);
   const uint64_t tick = crosscut_now();
-  for (uint32_t i = depth; i-- > from;) crosscut_end_named_at(stack->open[i].begun, tick);
+  for (uint32_t i = depth; i-- > from;) {
+    stack->open[i].cut = tick;
+    stack->open[i].inside = NamesakesInside(stack, i);
+    crosscut_end_named_at(stack->open[i].begun, tick);
+  }
   for (uint32_t i = from; i < depth; ++i) {
     Open& open = stack->open[i];
     if (open.goes == 0) {
@@ -225,6 +238,7 @@ void Push(OpenStack* stack, uint32_t name) {
   __atomic_store_n(&open.word, WordOf(name, Left::kNo), __ATOMIC_RELAXED);
   open.begun = name;
   open.part = 0;
+  open.cut = 0;
   open.slice = stack->slice;
   open.goes = 0;
   stack->depth.store(depth + 1, std::memory_order_release);

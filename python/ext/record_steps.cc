@@ -3,13 +3,11 @@
 #include <stddef.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <new>
 #include <utility>
-#include <vector>
 
 #include "crosscut/crosscut.h"
 #include "python/ext/record_callable.h"
@@ -58,20 +56,25 @@ uint32_t FoundKind(const char* name) {
 }
 
 // ---- Steps that are found ----
-
 constexpr uint32_t kLostAfter = 16;  // steps of others, none of the primary: one becomes primary
 // Steps of an environment without an update that are a step. One is often too short for that: what
 // a processor has learned of the hooks takes it milliseconds to unlearn when they are withdrawn.
 constexpr uint32_t kRollout = 8;
 
+// How surely something that comes again ends a step. What surely does takes the place of the rest,
+// and what is less sure ends none beside it.
+enum Sureness : uint8_t { kBatch, kInference, kGuess, kUpdate };
+
 // One for the process: whichever libraries update models in it, one updater makes its steps.
 struct Finder {
-  PyObject* primary = nullptr;      // a weak reference to that one, or null
-  bool guess = false;               // the primary was guessed
-  uint32_t others = 0;              // updates by others since the primary's last
-  uint64_t next = 0;                // more than the numbers of our steps can be; 0: any
-  unsigned long thread = 0;         // that made the last update
-  uint32_t simulated = 0;           // steps of the environment since then
+  PyObject* primary = nullptr;  // a weak reference to that one, or null
+  Sureness sureness = kBatch;   // of the primary
+  uint32_t others = 0;          // updates by others since the primary's last
+  uint64_t next = 0;            // more than the numbers of our steps can be; 0: any
+  unsigned long thread = 0;     // that made the last update
+  uint32_t simulated = 0;       // steps of the environment since then
+  // Passes forward since the last run of autograd's engine; batches since a pass.
+  std::atomic<uint32_t> forwards{0}, batches{0};
   std::atomic<bool> asks{true};     // false once somebody else says where the steps are
   std::atomic<bool> learns{false};  // there was an update
 };
@@ -102,15 +105,17 @@ PyObject* BeginFound(const char* name, std::atomic<uint32_t>* kind) {
 }
 
 // Whether an update by `updater` is the primary's, as which it may be taken: where there is none,
-// where that is lost, and in place of a guess. -1 with an exception.
-int IsPrimary(PyObject* updater, bool guess) {
+// where that is lost, and in place of a less sure one. -1 with an exception.
+int IsPrimary(PyObject* updater, Sureness sureness) {
   PyObject* primary = nullptr;
   bool stays = false;
   {
     const std::lock_guard lock(finder_mutex);
     primary = Referent(finder.primary);
-    finder.others = primary == updater ? 0 : finder.others + 1;
-    stays = primary != nullptr && finder.others < kLostAfter && (guess || !finder.guess);
+    const bool other = primary != nullptr && primary != updater;
+    const bool never = other && sureness < kGuess && sureness < finder.sureness;
+    if (!never) finder.others = primary == updater ? 0 : finder.others + 1;
+    stays = never || (other && finder.others < kLostAfter && sureness <= finder.sureness);
   }
   const bool same = primary == updater;
   Py_XDECREF(primary);
@@ -119,27 +124,31 @@ int IsPrimary(PyObject* updater, bool guess) {
   if (reference == nullptr) return -1;
   finder_mutex.lock();
   std::swap(finder.primary, reference);
-  finder.guess = guess;
+  finder.sureness = sureness;
   finder.others = 0;
   finder_mutex.unlock();
   Py_XDECREF(reference);
   return 1;
 }
 
+void Learns() {
+  const std::lock_guard lock(finder_mutex);
+  finder.thread = PyThread_get_thread_ident();
+  finder.simulated = finder.forwards = finder.batches = 0;
+  finder.learns = true;
+}
+
 // A step ends here where the update was the primary's, and the next begins.
-PyObject* Found(PyObject* updater, bool guess) {
+PyObject* Found(PyObject* updater, Sureness sureness) {
   if (!finder.asks) Py_RETURN_NONE;
-  const int is_primary = IsPrimary(updater, guess);
+  const int is_primary = IsPrimary(updater, sureness);
   if (is_primary < 0) return nullptr;
   if (is_primary == 0) Py_RETURN_NONE;
-  {
-    const std::lock_guard lock(finder_mutex);
-    finder.thread = PyThread_get_thread_ident();
-    finder.simulated = 0;
-    finder.learns = true;
-  }
-  static std::atomic<uint32_t> kind{0};
-  return BeginFound("step", &kind);
+  static std::atomic<uint32_t> update{0}, inference{0}, batch{0};
+  if (sureness == kInference) return BeginFound("inference step", &inference);
+  if (sureness == kBatch) return BeginFound("batch", &batch);
+  Learns();
+  return BeginFound("step", &update);
 }
 
 PyObject* UpdatePassed(PyObject*, PyObject* const* args, Py_ssize_t count) {
@@ -151,7 +160,7 @@ PyObject* UpdatePassed(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return FoundUpdate(args[0]);
 }
 
-PyObject* UpdateGuessed(PyObject*, PyObject* updater) { return Found(updater, /*guess=*/true); }
+PyObject* UpdateGuessed(PyObject*, PyObject* updater) { return Found(updater, kGuess); }
 
 PyObject* StepsDeclared(PyObject*, PyObject*) {
   finder.asks = false;
@@ -162,8 +171,9 @@ PyObject* ForgetUpdates(PyObject*, PyObject*) {
   PyObject* primary = nullptr;
   finder_mutex.lock();
   std::swap(finder.primary, primary);
-  finder.guess = finder.learns = false;
-  finder.next = finder.others = finder.simulated = 0;
+  finder.sureness = kBatch;
+  finder.learns = false;
+  finder.next = finder.others = finder.simulated = finder.forwards = finder.batches = 0;
   finder.asks = true;
   finder_mutex.unlock();
   Py_XDECREF(primary);
@@ -221,6 +231,7 @@ int IsUnled(Backwards* self) {
 
 PyObject* BackwardEnds(PyObject* capsule, PyObject* const* args, Py_ssize_t count) {
   auto* self = StateOf<Backwards>(capsule);
+  finder.forwards = finder.batches = 0;
   PyObject* checked = PyObject_CallNoArgs(self->check.object);
   if (checked == nullptr) return nullptr;
   Py_DECREF(checked);
@@ -230,7 +241,7 @@ PyObject* BackwardEnds(PyObject* capsule, PyObject* const* args, Py_ssize_t coun
   const int unled = IsUnled(self);
   if (unled < 0) return nullptr;
   if (unled == 0) Py_RETURN_NONE;
-  return Found(self->unled.object, /*guess=*/true);
+  return Found(self->unled.object, kGuess);
 }
 
 PyMethodDef backward_function = {"backward_ends", Function(BackwardEnds), METH_FASTCALL, nullptr};
@@ -242,107 +253,72 @@ PyObject* MakeBackwards(PyObject*, PyObject* args) {
                   &backward_function);
 }
 
-// A scope that PyTorch opens around an optimizer's step().
-struct OpenUpdate {
-  PyObject* scope;      // null: the place is free
-  PyObject* optimizer;  // that has made its update, or null
-  PyObject* told;       // not ours: what was told last of a scope inside, or null
-  int32_t around;       // place + 1 of the scope around it in its task; 0: none
-  bool opened;          // as an operation
-};
-// Of this thread. One that ends in a scope keeps what it holds: nobody can give it back then.
-thread_local std::vector<OpenUpdate> open_updates;
-thread_local int32_t innermost = 0;  // place + 1, in the task that runs
-int32_t* Innermost() { return &innermost; }
+// -- What comes again in a program that learns nothing --
 
-// Null: none is open in this task.
-OpenUpdate* InnermostUpdate() {
-  const auto count = static_cast<int32_t>(open_updates.size());
-  if (innermost > count || (innermost > 0 && open_updates[innermost - 1].scope == nullptr)) {
-    innermost = 0;  // it was left in another task
+// Where so many passes forward, or batches, have come without those, each ends a step.
+constexpr uint32_t kRepeats = 8;
+
+SharedRef unled_repeats;  // whether nothing can learn; null: nobody is asked, and none is found
+
+// Whether something ends a step, of whose kind so many came: -1 with an exception.
+int EndsStep(Sureness sureness, std::atomic<uint32_t>* came) {
+  if (!finder.asks) return 0;
+  PyObject* primary = nullptr;
+  {
+    const std::lock_guard lock(finder_mutex);
+    if (finder.sureness > sureness) primary = Referent(finder.primary);
   }
-  return innermost == 0 ? nullptr : &open_updates[innermost - 1];
+  Py_XDECREF(primary);
+  if (primary != nullptr) return 0;
+  if (*came >= kRepeats) return 1;
+  if (++*came < kRepeats) return 0;
+  PyObject* const unled = unled_repeats.Get();
+  if (unled == nullptr) return 0;
+  const Unseen unseen;
+  PyObject* answer = OursOrNone(unled, PyObject_CallNoArgs(unled));
+  Py_DECREF(unled);
+  if (answer == nullptr) return -1;
+  const bool yes = answer == Py_True;
+  Py_DECREF(answer);
+  if (!yes) *came = 0;
+  return yes ? 1 : 0;
 }
 
-// Takes the scope's out, wherever it stands. False: there is none.
-bool TakeUpdate(PyObject* scope, OpenUpdate* taken) {
-  const auto place = std::find_if(open_updates.begin(), open_updates.end(),
-                                  [&](const OpenUpdate& one) { return one.scope == scope; });
-  if (place == open_updates.end()) return false;
-  const auto number = static_cast<int32_t>(place - open_updates.begin()) + 1;
-  *taken = *place;
-  *place = {};
-  if (innermost == number) innermost = taken->around;
-  for (OpenUpdate& other : open_updates) {
-    if (other.around == number) other.around = taken->around;
+// The outermost call of a module is over. Its result; null with an exception.
+void* ForwardEnds(void* module, void* result) {
+  if (result == nullptr) return nullptr;
+  finder.batches = 0;
+  const int ends = EndsStep(kInference, &finder.forwards);
+  if (ends == 0) return result;
+  PyObject* told = ends < 0 ? nullptr : Found(static_cast<PyObject*>(module), kInference);
+  if (told == nullptr) {
+    Py_DECREF(static_cast<PyObject*>(result));
+    return nullptr;
   }
-  return true;
-}
-
-struct Updates {
-  uint32_t operation;
-  const int32_t* on;
-  Held check, passed;
-};
-
-PyObject* UpdateBegins(PyObject* capsule, PyObject* const* args, Py_ssize_t count) {
-  if (count == 0) Py_RETURN_NONE;
-  const auto* self = StateOf<Updates>(capsule);
-  const bool on = __atomic_load_n(self->on, __ATOMIC_RELAXED) != 0;
-  const int32_t around = InnermostUpdate() == nullptr ? 0 : innermost;
-  auto place = std::find_if(open_updates.begin(), open_updates.end(),
-                            [](const OpenUpdate& one) { return one.scope == nullptr; });
-  if (place == open_updates.end()) place = open_updates.insert(place, OpenUpdate{});
-  innermost = static_cast<int32_t>(place - open_updates.begin()) + 1;
-  Py_INCREF(args[0]);
-  *place = {args[0], nullptr, nullptr, around, on && EnterOperation(self->operation)};
-  Py_RETURN_NONE;
-}
-
-PyObject* Updated(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  OpenUpdate* open = InnermostUpdate();
-  if (count > 0 && open != nullptr) {
-    Py_INCREF(args[0]);
-    Py_XDECREF(std::exchange(open->optimizer, args[0]));
-  }
-  Py_RETURN_NONE;
-}
-
-PyObject* UpdateEnds(PyObject* capsule, PyObject* const* args, Py_ssize_t count) {
-  const auto* self = StateOf<Updates>(capsule);
-  OpenUpdate ended;
-  if (count == 0 || !TakeUpdate(args[0], &ended)) Py_RETURN_NONE;
-  if (ended.opened) ExitOperation(self->operation);
-  // A step() that calls that of the class above makes one update, in two scopes.
-  const bool tells = ended.optimizer != nullptr && ended.optimizer != ended.told;
-  if (ended.optimizer != nullptr && ended.around != 0) {
-    open_updates[ended.around - 1].told = ended.optimizer;
-  }
-  PyObject* result = None();
-  for (const Held* told : {&self->check, &self->passed}) {
-    if (!tells || result == nullptr) break;
-    Py_DECREF(result);
-    result = PyObject_CallOneArg(told->object, ended.optimizer);
-  }
-  Py_DECREF(ended.scope);
-  Py_XDECREF(ended.optimizer);
+  Py_DECREF(told);
   return result;
 }
 
-PyMethodDef update_functions[] = {{"update_begins", Function(UpdateBegins), METH_FASTCALL, "scope"},
-                                  {"updated", Function(Updated), METH_FASTCALL, "optimizer"},
-                                  {"update_ends", Function(UpdateEnds), METH_FASTCALL, "scope"}};
+PyObject* BatchEnds(PyObject* check, PyObject* const* args, Py_ssize_t count) {
+  PyObject* checked = PyObject_CallNoArgs(check);
+  if (checked == nullptr || (count > 2 && args[2] == Py_True)) return checked;
+  const int ends = EndsStep(kBatch, &finder.batches);
+  if (ends == 0) return checked;
+  Py_DECREF(checked);
+  return ends < 0 ? nullptr : Found(check, kBatch);
+}
 
-PyObject* MakeUpdates(PyObject*, PyObject* args) {
-  PyObject *operation, *check, *passed;
-  unsigned long long on;
-  if (!PyArg_ParseTuple(args, "OKOO:updates", &operation, &on, &check, &passed)) return nullptr;
-  const uint32_t name = NameIdOf(operation);
-  if (name == 0) return nullptr;
-  return Callables(new (std::nothrow)
-                       Updates{name, reinterpret_cast<const int32_t*>(static_cast<uintptr_t>(on)),
-                               Held(check), Held(passed)},
-                   update_functions);
+PyMethodDef batch_function = {"batch_ends", Function(BatchEnds), METH_FASTCALL, nullptr};
+
+PyObject* MakeBatches(PyObject*, PyObject* check) {
+  return PyCFunction_New(&batch_function, check);
+}
+
+PyObject* FollowForwards(PyObject*, PyObject* unled) {
+  Py_INCREF(unled);
+  unled_repeats.Set(unled == Py_None ? nullptr : unled);
+  if (unled == Py_None) Py_DECREF(unled);
+  return PyLong_FromVoidPtr(reinterpret_cast<void*>(&ForwardEnds));
 }
 
 // -- A slot that others may fill anew --
@@ -488,15 +464,16 @@ PyMethodDef functions[] = {
      "outermost of a task, or of a thread without one, calls begin(name), and end()."},
     {"simulated", Function(Simulated), METH_FASTCALL,
      "environment, result, failed: an environment, or a vector of them, has made a step."},
-    {"updates", MakeUpdates, METH_VARARGS,
-     "operation, on, check, passed: three functions, for the begin of a scope around an update, "
-     "for\n"
-     "the update, and for the scope's end, which tells `check` and `passed` what was updated."},
     {"backwards", MakeBackwards, METH_VARARGS,
      "check, unled, task: a function to be told of the end of a run of autograd's engine: engine,\n"
      "result, failed. Calls check(). Where nothing has made updates for some runs and unled() "
      "says\n"
      "True, each ends a step but those within another, in which task() is not -1."},
+    {"batches", MakeBatches, METH_O,
+     "check: a function to be told of the end of a batch: loader, result, failed. Calls check()."},
+    {"follow_forwards", FollowForwards, METH_O,
+     "unled: passes forward, or batches, end steps where unled() says True; None: nothing does.\n"
+     "The address of what is to be told of the end of a pass: module, result; the result."},
     {"slot_guard", MakeSlotGuard, METH_VARARGS,
      "slot, expected, repair: a function that calls repair() if the pointer at the address `slot`\n"
      "is not `expected`."},
@@ -522,18 +499,18 @@ PyObject* SetStepHook(PyObject*, PyObject* hook) {
   Py_RETURN_NONE;
 }
 
-PyObject* FoundUpdate(PyObject* updater) { return Found(updater, /*guess=*/false); }
+PyObject* FoundUpdate(PyObject* updater) { return Found(updater, kUpdate); }
 
 void ForgetLearner() {
   finder_mutex.ForgetHolder();
   finder.primary = nullptr;  // the weak reference stays: nothing of Python's is called here
-  finder.guess = finder.learns = false;
-  finder.next = finder.others = finder.simulated = 0;
+  finder.sureness = kBatch;
+  finder.learns = false;
+  finder.next = finder.others = finder.simulated = finder.forwards = finder.batches = 0;
   annotated = 0;
 }
 
 int AddStepFunctions(PyObject* module) {
-  crosscut_task_local(&Innermost);
   crosscut_task_local(&Annotated);
   return PyModule_AddFunctions(module, functions);
 }

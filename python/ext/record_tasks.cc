@@ -295,9 +295,16 @@ void LeaveTask(PyObject* task, const Outer& outer) {
   stack->slice = outer.slice;
 }
 
-void SwitchTask(PyObject* from, PyObject* to) {
+bool SwitchTask(PyObject* from, PyObject* to) {
   OpenStack* stack = StackOfTasks();
-  if (stack == nullptr || !Settle(stack)) return;
+  if (stack == nullptr) return true;
+  const bool idle =
+      stack->depth == 0 && (stack->suspended == nullptr || stack->suspended->by_address.empty());
+  if (idle && ExchangeLocals(nullptr) == Locals{}) {
+    stack->slice = ++stack->slices;
+    return true;
+  }
+  if (!Settle(stack)) return false;
   if (stack->slice == 0) {
     stack->slice = ++stack->slices;
     for (uint32_t i = 0; i < stack->depth; ++i) stack->open[i].slice = stack->slice;
@@ -305,6 +312,7 @@ void SwitchTask(PyObject* from, PyObject* to) {
   Suspend(stack, from, ExchangeLocals(nullptr));
   const Locals locals = Resume(stack, to);
   ExchangeLocals(&locals);
+  return false;
 }
 
 }  // namespace crosscut::python

@@ -42,6 +42,7 @@ void StartInTask(PyObject* task);
 
 // The thread goes from one task to another, which is not inside it, in the middle of a call: each
 // has variables of its own (crosscut_task_local). What was opened before any switch is `from`'s.
-void SwitchTask(PyObject* from, PyObject* to);
+// Whether neither has anything open, nor any other of the thread.
+bool SwitchTask(PyObject* from, PyObject* to);
 
 }  // namespace crosscut::python

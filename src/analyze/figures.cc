@@ -62,4 +62,10 @@ std::string ShareText(double share) {
   return text;
 }
 
+std::string ShareText(double share, double error) {
+  char text[48];
+  snprintf(text, sizeof text, "%.*f %%", error >= 0.005 ? 0 : error >= 0.0005 ? 1 : 2, 100 * share);
+  return text;
+}
+
 }  // namespace crosscut::analyze

@@ -14,5 +14,7 @@ std::string TimeOfText(int64_t part, int64_t whole);
 std::string BytesText(int64_t bytes);
 // Of a share, which is 1 for the whole: "78 %"; below 10 % with a decimal: "9.5 %".
 std::string ShareText(double share);
+// With as many decimals as its error leaves: "78 %", "78.3 %" from below 0.5 points on.
+std::string ShareText(double share, double error);
 
 }  // namespace crosscut::analyze

@@ -16,6 +16,7 @@
 #include "src/analyze/processes/memory_growth.h"
 #include "src/analyze/processes/process_waits.h"
 #include "src/analyze/time/sample_table.h"
+#include "src/analyze/verdict/step_changes.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -160,12 +161,12 @@ void FindWaits(const Table& waits, const Context& context, std::vector<Finding>*
   }
 }
 
-// What tables of memory say in a column of their own.
-void FindMemory(const Table& table, std::vector<Finding>* out) {
+// What tables say in a column of their own, with the time at stake in the column `value`, if any.
+void AddFindings(const Table& table, const char* value, std::vector<Finding>* out) {
   for (size_t row = 0; row < table.rows(); ++row) {
     const std::string& finding = table.texts("finding")[row];
-    if (!finding.empty())
-      out->push_back({table.texts("process")[row], table.name, finding, kMissing});
+    const int64_t ns = value == nullptr ? kMissing : table.integers(value)[row];
+    if (!finding.empty()) out->push_back({table.texts("process")[row], table.name, finding, ns});
   }
 }
 
@@ -218,9 +219,10 @@ Table FindingsTable(const trace::Trace& trace, const Context& context) {
   FindLaunches(LaunchesTable(trace, context), timeline, &findings);
   FindStragglers(StragglersTable(trace, context), &findings);
   FindWaits(ProcessWaitsTable(trace, context), context, &findings);
-  FindMemory(MemoryLeaksTable(trace, context), &findings);
-  FindMemory(MemoryGrowthTable(trace, context), &findings);
-  FindMemory(MemoryFailuresTable(trace, context), &findings);
+  AddFindings(MemoryLeaksTable(trace, context), nullptr, &findings);
+  AddFindings(MemoryGrowthTable(trace, context), nullptr, &findings);
+  AddFindings(MemoryFailuresTable(trace, context), nullptr, &findings);
+  AddFindings(StepChangesTable(trace, context), "total_ns", &findings);
   FindUnwrapped(SamplesTable(trace, context), &findings);
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.value_ns > b.value_ns; });

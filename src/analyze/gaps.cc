@@ -35,17 +35,25 @@ void TellIncomplete(const trace::Trace& trace, const Context& context,
   }
 }
 
-// Sources that a process asked for and did not have, or not whole: each with what it says of it.
+// Sources that a process asked for and did not have, or not whole, and those that it could have had
+// and no process has: each with what it says of it.
 void TellSources(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {
   struct Told {
     uint32_t first = 0;
     int64_t processes = 0;
   };
   std::map<std::string, Told> sentences;
+  std::set<uint32_t> on;
+  for (const trace::Process& process : trace.processes) {
+    for (const trace::Source& source : process.sources) {
+      if (trace.text(source.state) == "on") on.insert(source.name.value);
+    }
+  }
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     for (const trace::Source& source : trace.processes[p].sources) {
       const std::string_view state = trace.text(source.state), why = trace.text(source.message);
       if (state.empty() || state == "on" || state == "off") continue;
+      if (state == "not asked for" && on.contains(source.name.value)) continue;
       std::string text(trace.text(source.name));
       text += state == "conflict" ? ": a conflict in " : " " + std::string(state) + " in ";
       Told& told = sentences[text + "|" + std::string(why)];
@@ -198,10 +206,11 @@ void TellUnmatched(const Context& context, std::vector<std::string>& out) {
 }
 
 void TellRepairs(const trace::Trace& trace, std::vector<std::string>& out) {
-  int64_t clamped = 0, unbalanced = 0, unfinished = 0;
+  int64_t clamped = 0, unbalanced = 0, unfinished = 0, guessed = 0;
   for (const trace::Track& track : trace.tracks) {
     clamped += track.clamped;
     unbalanced += track.unbalanced;
+    guessed += track.guessed;
     // That a program ends while a thread is inside a call is no gap.
     const bool whole = track.process.valid() && trace.processes[track.process.value].complete &&
                        track.end_ns >= trace.processes[track.process.value].end_ns;
@@ -217,6 +226,9 @@ void TellRepairs(const trace::Trace& trace, std::vector<std::string>& out) {
   tell(unfinished,
        "{span was still open when its thread's|spans were still open when their threads'} "
        "recording ended; {it counts|they count} until then.");
+  tell(guessed,
+       "{part|parts} of spans that were suspended may go on with several of that name, and nothing "
+       "tells which: {it counts|they count} for the one that had waited longest.");
 }
 
 // Tables of time count what lies in the window of a process: clocks differ by less than kNear, and

@@ -30,8 +30,9 @@ NameCodes::NameCodes(const trace::Trace& trace) : operations(1), probes(1) {
     const bool work = name.kind == Kind::kSpan;
     c.code = static_cast<uint8_t>((work ? HostLayer(name.layer) | kCodeWork : 0) |
                                   (name.waits ? kCodeWaits : 0));
-    if (name.kind == Kind::kOperation) {
-      c.operation = Number(name.text, operation_index, operations);
+    if (name.scope()) {
+      c.scope = Number(name.text, operation_index, operations);
+      c.part = name.kind == Kind::kPart;
     }
     if (name.probe.valid()) {
       uint32_t probe = Number(name.probe, probe_index, probes);

@@ -9,9 +9,14 @@
 namespace crosscut::analyze {
 
 struct NameCode {
-  uint32_t operation = 0;  // dense number of the operation's text, from 1; 0: not an operation
-  uint8_t code = 0;        // kCode bits
-  uint8_t probe = 0;       // dense number of the probe kind, from 1; 0: none
+  uint32_t scope = 0;  // dense number of an operation's or a part's text, from 1; 0: neither
+  uint8_t code = 0;    // kCode bits
+  uint8_t probe = 0;   // dense number of the probe kind, from 1; 0: none
+  bool part = false;   // of what the program declares: its own time is that operation's
+
+  // The number of an operation that owns its time, or of a part; 0 where it is none.
+  uint32_t operation() const { return part ? 0 : scope; }
+  uint32_t found() const { return part ? scope : 0; }
 };
 inline constexpr uint8_t kCodeLayer = 15;  // a host layer's number, or 0: keeps the one below
 inline constexpr uint8_t kCodeWaits = 16;

@@ -6,7 +6,8 @@ namespace crosscut::analyze {
 inline constexpr const char* kBySamples =
     "Python lines are sampled by default, native code, too, with: crosscut record --python=samples";
 inline constexpr const char* kByAllocations =
-    "allocations of PyTorch's tensors are recorded with: crosscut record --allocations";
+    "allocations of PyTorch's tensors are recorded with: crosscut record --allocations; those of "
+    "TensorFlow's and XLA's allocators stand in their own profiles";
 inline constexpr const char* kByDevices =
     "work on devices is recorded by the sources cupti (NVIDIA), opencl and those of --plugin: "
     "table "

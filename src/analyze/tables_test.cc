@@ -350,8 +350,13 @@ TEST(Tables, NoStepButTheSlowestIsCalledSo) {
   ASSERT_EQ(summary.rows(), 1u);
   EXPECT_EQ(summary.integers("slowest_step")[0], 17);
   EXPECT_EQ(summary.integers("max_ns")[0], 9000);
-  EXPECT_EQ(summary.integers("steps")[0], 41);
+  EXPECT_EQ(summary.integers("steps")[0], 42);
   EXPECT_EQ(summary.integers("control_steps")[0], 1);
+  const Table parts = Compute(trace, "window_parts");
+  for (size_t row = 0; row < parts.rows(); ++row) {
+    if (parts.texts("part")[row] != "steps") continue;
+    EXPECT_EQ(parts.integers("count")[row], 42);
+  }
   const Table outliers = Compute(trace, "outliers");
   ASSERT_EQ(outliers.rows(), 1u);
   EXPECT_EQ(outliers.integers("step")[0], summary.integers("slowest_step")[0]);
@@ -392,9 +397,14 @@ TEST(Gaps, TellOfSourcesThatAProcessDidNotHave) {
                             source("pycalls", "on", ""), source("samples", "off", "not asked for")};
   }
   t.process({0}).sources.push_back(source("allocations", "conflict", ""));
+  // What nobody asked for is told unless a process has it.
+  t.process({0}).sources.push_back(source("chip", "not asked for", "it is there"));
+  t.process({0}).sources.push_back(source("other chip", "not asked for", "it is there"));
+  t.process({1}).sources.push_back(source("other chip", "on", ""));
   const trace::Trace& trace = t.Finish();
   EXPECT_THAT(Gaps(trace, Context(trace)),
               ElementsAre("Source allocations: a conflict in p1.",
+                          "Source chip not asked for in p1: it is there.",
                           "Source pytorch missing in 2 processes: not built for torch 9."));
 }
 
@@ -509,6 +519,47 @@ TEST(Gaps, NameLossesIncompleteProcessesAndUncheckedCorrection) {
           "2 spans were still open when their threads' recording ended; they count "
           "until then.",
           HasSubstr("not checked against control steps (too few control steps, 0 of 20 blocks")));
+}
+
+// As many passes as there are changes, not as there are ns: of three months it would not end.
+TEST(Tables, DeviceByLaunchGoesFromChangeToChange) {
+  constexpr int64_t kMonth = 2'600'000'000'000'000;
+  TestTrace t;
+  const auto p = t.Process("p", 0, 3 * kMonth);
+  t.Operation(t.Lead(p), "infer", 0, kMonth);
+  t.DeviceSpans(p, {{kMonth, 2 * kMonth}});
+  const std::map<std::string, int64_t> want = {{"(unlinked)", kMonth}};
+  EXPECT_EQ(SumBy(Compute(t.Finish(), "device_by_launch"), "launch_operations", "ns"), want);
+}
+
+TEST(Gaps, TellHowFarSpansReachBeyondTheirProcess) {
+  const auto gaps = [](const char* window) {
+    const trace::Trace trace =
+        testing::Parse("# crosscut trace\nprocess train window=" + std::string(window) +
+                       "\nthread main main life=0..90000000\nspan a 0 1000000 python\n"
+                       "span b 20000000 25000000 python\nspan c 60000000 80000000 python\n");
+    return Gaps(trace, Context(trace));
+  };
+  EXPECT_THAT(gaps("0..80000000"), ::testing::IsEmpty());
+  EXPECT_THAT(gaps("1000000..79000000"), ::testing::IsEmpty());  // clocks differ by a millisecond
+  EXPECT_THAT(gaps("0..50000000"),
+              ::testing::ElementsAre(
+                  "1 span of train reaches beyond what was recorded (up to 0.030 s after it "
+                  "ended): the time outside is not counted."));
+  EXPECT_THAT(gaps("10000000..22000000"),
+              ::testing::ElementsAre(
+                  "3 spans of train reach beyond what was recorded (up to 0.010 s before it "
+                  "began, up to 0.058 s after it ended): the time outside is not counted."));
+}
+
+TEST(Tables, WhatIsOfNoProcessHasNoLabel) {
+  TestTrace t;
+  const auto p = t.Process("p", 0, 100);
+  const trace::Trace& trace = t.Finish();
+  const Context context(trace);
+  EXPECT_EQ(context.process_label(p), "p");
+  EXPECT_EQ(context.process_label({p.value + 1}), "");
+  EXPECT_EQ(context.process_label({}), "");
 }
 
 }  // namespace

@@ -4,12 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <random>
+#include <sstream>
+#include <string>
 #include <thread>
 
 #include "src/base/crc32c.h"
@@ -119,6 +122,20 @@ TEST(File, AppendsTruncatesAndReadsBack) {
   EXPECT_FALSE((*file)->ReadAt(1, std::as_writable_bytes(std::span(text))).ok());
 }
 
+TEST(File, InMemoryIsAsOneOnADisk) {
+  std::vector<std::byte> contents;
+  auto file = MemoryFile(&contents);
+  ASSERT_TRUE(file->Append(Bytes("abcdef")).ok());
+  ASSERT_TRUE(file->Truncate(4).ok());
+  EXPECT_EQ(file->size(), 4u);
+  EXPECT_EQ(contents.size(), 4u);
+  ASSERT_TRUE(file->Append(Bytes("xy")).ok());
+  std::byte bytes[3];
+  ASSERT_TRUE(file->ReadAt(3, bytes).ok());
+  EXPECT_EQ(memcmp(bytes, "dxy", 3), 0);
+  EXPECT_FALSE(file->ReadAt(4, bytes).ok());
+}
+
 TEST(File, FullDeviceIsAnErrorThatSaysSo) {
   auto file = OpenFile("/dev/full", OpenMode::kAppendAnything);
   if (!file.ok()) GTEST_SKIP() << "no /dev/full";
@@ -174,6 +191,23 @@ TEST(Process, KnowsItselfAndTheDead) {
   EXPECT_EQ(LookUp(gone), Liveness::kDead) << "a zombie";
   waitpid(child, nullptr, 0);
   EXPECT_EQ(LookUp(gone), Liveness::kDead);
+}
+
+TEST(Process, IsTheOneThatProcTells) {
+  // Fields count from behind the name, which may have blanks and parentheses itself.
+  prctl(PR_SET_NAME, "a) b (c");
+  const ProcessIdentity self = IdentityOf(getpid());
+  const std::string stat = ReadSmallFile("/proc/self/stat", 4096).value();
+  std::istringstream fields(stat.substr(stat.rfind(')') + 1));
+  std::string field;
+  for (int i = 3; i <= 22; ++i) fields >> field;
+  EXPECT_EQ(std::to_string(self.start), field);
+  std::string digits = ReadSmallFile("/proc/sys/kernel/random/boot_id", 256).value();
+  std::erase(digits, '-');
+  EXPECT_EQ(self.boot, strtoull(digits.substr(0, 16).c_str(), nullptr, 16));
+  struct stat info;
+  ASSERT_EQ(::stat("/proc/self/ns/pid", &info), 0);
+  EXPECT_EQ(self.pid_namespace, info.st_ino);
 }
 
 TEST(Process, LivesOnAfterItsMainThreadLeft) {

@@ -1,13 +1,36 @@
 #include "src/base/json_text.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 
 #include "src/base/utf8.h"
 
 namespace crosscut::base {
 namespace {
 
-bool Plain(unsigned char c) { return c >= 0x20 && c != 0x7f && c != '"' && c != '\\'; }
+// ASCII that stands for itself in a string.
+bool Plain(unsigned char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
+
+// Whether all eight bytes are: then no subtraction borrows from the next byte, and else the lowest
+// that is not one leaves its highest bit set.
+bool EightPlain(const char* text) {
+  constexpr uint64_t kEach = 0x0101010101010101;
+  uint64_t eight;
+  memcpy(&eight, text, sizeof eight);
+  const uint64_t not_plain = eight | (eight + kEach) | (eight - 0x20 * kEach) |
+                             ((eight ^ '"' * kEach) - kEach) | ((eight ^ '\\' * kEach) - kEach);
+  return (not_plain & 0x80 * kEach) == 0;
+}
+
+size_t PlainBytes(std::string_view text) {
+  size_t at = 0;
+  while (text.size() - at >= sizeof(uint64_t) && EightPlain(text.data() + at)) {
+    at += sizeof(uint64_t);
+  }
+  while (at < text.size() && Plain(static_cast<unsigned char>(text[at]))) ++at;
+  return at;
+}
 
 void AppendControl(unsigned char c, std::string* out) {
   constexpr char kHex[] = "0123456789abcdef";
@@ -27,17 +50,21 @@ void AppendControl(unsigned char c, std::string* out) {
 }  // namespace
 
 void AppendJsonString(std::string_view text, std::string* out) {
-  std::string clean;
-  if (!IsUtf8(text)) text = clean = CleanUtf8(text);
   *out += '"';
-  while (!text.empty()) {
-    size_t plain = 0;
-    while (plain < text.size() && Plain(static_cast<unsigned char>(text[plain]))) ++plain;
+  for (;;) {
+    const size_t plain = PlainBytes(text);
     out->append(text.data(), plain);
     text.remove_prefix(plain);
     if (text.empty()) break;
-    AppendControl(static_cast<unsigned char>(text[0]), out);
-    text.remove_prefix(1);
+    size_t bytes = 1;  // of what stands next
+    if (static_cast<unsigned char>(text[0]) < 0x80) {
+      AppendControl(static_cast<unsigned char>(text[0]), out);
+    } else if (const size_t valid = Utf8Length(text, &bytes); valid != 0) {
+      out->append(text.data(), bytes = valid);
+    } else {
+      *out += "\xef\xbf\xbd";
+    }
+    text.remove_prefix(bytes);
   }
   *out += '"';
 }

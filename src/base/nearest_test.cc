@@ -1,6 +1,10 @@
 #include "src/base/nearest.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
 
 namespace crosscut::base {
 namespace {
@@ -34,6 +38,19 @@ TEST(Nearest, ShowsThreeAtMost) {
 
 TEST(Nearest, TakesHyphensForUnderscores) {
   EXPECT_EQ(Nearest("step-kinds", {"step_kinds"}), Names{"step_kinds"});
+}
+
+TEST(Nearest, FileIsOneOfTheSameFolder) {
+  char folder[] = "/tmp/crosscut_nearest_XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string path = std::string(folder) + "/";
+  for (const char* name : {"run-1", "run-2", "other.json"}) std::ofstream(path + name);
+  EXPECT_EQ(DidYouMeanFile(path + "othr.json"), "; did you mean " + path + "other.json?");
+  EXPECT_EQ(DidYouMeanFile(path + "run-3/"),
+            "; did you mean " + path + "run-1 or " + path + "run-2?");
+  EXPECT_EQ(DidYouMeanFile(path + "nothing like it"), "");
+  EXPECT_EQ(DidYouMeanFile(path + "none/run-1"), "");
+  std::filesystem::remove_all(folder);
 }
 
 TEST(UnknownName, ListsAFewNamesAndLeavesOutMany) {

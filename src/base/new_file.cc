@@ -32,34 +32,38 @@ std::string UnforeseenName(const std::string& folder) {
 
 std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
-NewFile::NewFile(int fd, std::string part, std::string path)
-    : fd_(fd), part_(std::move(part)), path_(std::move(path)) {}
-
 NewFile::NewFile(NewFile&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
+      folder_(std::exchange(other.folder_, -1)),
       part_(std::exchange(other.part_, "")),
       path_(std::move(other.path_)) {}
 
 NewFile::~NewFile() {
   if (fd_ >= 0) close(fd_);
-  if (!part_.empty()) unlink(part_.c_str());
+  if (!part_.empty()) unlinkat(folder_, part_.c_str(), 0);
+  if (folder_ >= 0) close(folder_);
 }
 
 Result<NewFile> NewFile::Make(const std::string& folder, mode_t mode, std::string path) {
+  NewFile file(std::move(path));
+  const char* const place = folder.empty() ? "." : folder.c_str();
+  file.folder_ = OpenHigh(place, O_PATH | O_DIRECTORY | O_CLOEXEC);
   constexpr int kTries = 100;
-  for (int i = 0; i < kTries; ++i) {
-    std::string part = UnforeseenName(folder);
+  for (int i = 0; i < kTries && file.folder_ >= 0; ++i) {
+    const std::string part = UnforeseenName("");
     if (part.empty()) break;
-    const int fd = OpenHigh(part.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-    if (fd >= 0) return NewFile(fd, std::move(part), std::move(path));
+    constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+    file.fd_ = OpenHigh(part.c_str(), kFlags, mode, file.folder_);
+    if (file.fd_ >= 0) file.part_ = part;
+    if (file.fd_ >= 0) return file;
     if (errno != EEXIST) break;
   }
-  return Failed(path.empty() ? folder : path, errno);
+  return Failed(file.path_.empty() ? folder : file.path_, errno);
 }
 
 Result<NewFile> NewFile::Scratch(const std::string& folder) {
-  auto file = Make(folder.empty() || folder.ends_with('/') ? folder : folder + "/", 0600, "");
-  if (file.ok() && unlink(file->part_.c_str()) == 0) file->part_.clear();
+  auto file = Make(folder, 0600, "");
+  if (file.ok() && unlinkat(file->folder_, file->part_.c_str(), 0) == 0) file->part_.clear();
   return file;
 }
 
@@ -82,7 +86,8 @@ Status NewFile::Write(std::string_view bytes) {
 Status NewFile::Place(bool durable) {
   if (durable && fsync(fd_) != 0) return Failed(path_, errno);
   if (close(std::exchange(fd_, -1)) != 0) return Failed(path_, errno);
-  if (rename(part_.c_str(), path_.c_str()) != 0) return Failed(path_, errno);
+  const std::string name = path_.substr(FolderOf(path_).size());
+  if (renameat(folder_, part_.c_str(), folder_, name.c_str()) != 0) return Failed(path_, errno);
   part_.clear();
   return {};
 }

@@ -5,13 +5,15 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "src/base/status.h"
 
 namespace crosscut::base {
 
 // It lies beside its place, under a name that nobody can foresee, and goes again unless Place() is
-// called. Nobody else's file is opened for it, and no link followed.
+// called. Nobody else's file is opened for it, and no link followed. Its folder is the one that had
+// the name at first, whatever gets that name later.
 class NewFile {
  public:
   // For `path`: with the mode and the group of this user's plain file there, else as the umask
@@ -31,10 +33,10 @@ class NewFile {
 
  private:
   static Result<NewFile> Make(const std::string& folder, mode_t mode, std::string path);
-  NewFile(int fd, std::string part, std::string path);
+  explicit NewFile(std::string path) : path_(std::move(path)) {}
 
-  int fd_;
-  std::string part_, path_;  // part_: "" once it is placed
+  int fd_ = -1, folder_ = -1;
+  std::string part_, path_;  // part_: its name in the folder; "" once it is placed
 };
 
 // A name in `folder`, which ends with a slash or is "", that nobody can foresee; "" where there are

@@ -58,6 +58,31 @@ TEST(Utf8, CleansRandomBytesAsTheTableOfUnicodeSays) {
   }
 }
 
+// The first and the last character of every row of the table, and their neighbours that are none.
+TEST(Utf8, HoldsTheEdgesOfTheTable) {
+  for (const unsigned first : {0x7fu, 0x80u, 0xc1u, 0xc2u, 0xdfu, 0xe0u, 0xe1u, 0xecu, 0xedu, 0xeeu,
+                               0xefu, 0xf0u, 0xf1u, 0xf3u, 0xf4u, 0xf5u, 0xffu}) {
+    for (const unsigned second : {0x7fu, 0x80u, 0x8fu, 0x90u, 0x9fu, 0xa0u, 0xbfu, 0xc0u}) {
+      for (size_t more = 0; more <= 3; ++more) {
+        std::string text = {static_cast<char>(first), static_cast<char>(second)};
+        text += std::string(more, '\xbf') + "x";
+        ASSERT_EQ(CleanUtf8(text), ByTheTable(text)) << first << " " << second << " " << more;
+      }
+    }
+  }
+}
+
+TEST(ShownText, ShowsWhatIsNotSeen) {
+  EXPECT_EQ(ShownText(std::string_view("a\0b\x1f\x7f~", 6)), "a\u2400b\u241f\u2421~");
+  EXPECT_EQ(ShownText("\u00ad \u200b\u200f\u2010 \u2028\u202e\u202f \u2060\u206f\u2070 \ufeff"),
+            "<U+00AD> <U+200B><U+200F>\u2010 <U+2028><U+202E>\u202f <U+2060><U+206F>\u2070 "
+            "<U+FEFF>");
+  EXPECT_EQ(ShownText("\xc2\x80\xc2\x9f\xc2\xa0 \xef\xbf\xbe"), "\ufffd\ufffd\u00a0 \ufffd");
+  size_t used = 0;
+  EXPECT_EQ(ShownText("ab\u00e9d", 4, &used), "ab\u00e9");
+  EXPECT_EQ(used, 4);
+}
+
 TEST(ShownText, OfLinesKeepsTheirBreaksAndShowsEveryOtherControl) {
   EXPECT_EQ(ShownLines("a\x1b[2J,b\nc\r\n\n"), "a\u241b[2J,b\nc\u240d\n\n");
   EXPECT_EQ(ShownLines("caf\xe9"), "caf\ufffd");

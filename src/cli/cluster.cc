@@ -8,6 +8,7 @@
 #include "src/cli/commands.h"
 #include "src/cli/python.h"
 #include "src/cli/values.h"
+#include "src/verbs/output.h"
 
 namespace crosscut::cli {
 namespace {
@@ -30,6 +31,11 @@ std::vector<Argument> Shared(ClusterArgs* args) {
   return {{"--job ID", &args->job, "what the job is called, where its runs do not say it"},
           {"--workers N", &args->workers, "processes at once; default one per processor",
            Rules{.least = 1, .most = 4096}}};
+}
+
+int RunMaking(const char* verb, const ClusterArgs& args, const std::vector<std::string>& options) {
+  const Status refused = verbs::RefuseInput(args.output, args.sources);
+  return refused.ok() ? RunOnCluster(verb, options, args.sources) : Fail(refused);
 }
 
 }  // namespace
@@ -60,7 +66,7 @@ Verb MapVerb() {
        Rules{.required = true}},
   });
   verb.Take(Shared(args.get()));
-  verb.run = [=] { return RunOnCluster("map", OptionsOf(*args), args->sources); };
+  verb.run = [=] { return RunMaking("map", *args, OptionsOf(*args)); };
   return verb;
 }
 
@@ -88,7 +94,7 @@ Verb ReduceVerb() {
     auto words = OptionsOf(*args);
     words.push_back("--on=" + args->engine);
     words.push_back("--memory=" + args->memory);
-    return RunOnCluster("reduce", words, args->sources);
+    return RunMaking("reduce", *args, words);
   };
   return verb;
 }

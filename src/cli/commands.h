@@ -44,6 +44,8 @@ void TakeInterpreter();
 void Talk(std::string_view line);
 // Writes the error to stderr and returns its exit code.
 int Fail(const Status& status);
+// The exit code of a verb that has written what it could. Says so where its input was incomplete.
+int Ended(bool incomplete);
 // Writes to stdout. Returns kGood, or kUnreadable where the input was incomplete or stdout fails. A
 // reader that went away (`| head`) is no error.
 int Print(std::string_view text, bool incomplete);

@@ -62,7 +62,14 @@ int Judge(const verbs::DiffOutput& done, double fail_above) {
     Talk("--fail-above has no answer: " + done.why_not);
     return kUnreadable;
   }
-  return 100 * done.low > fail_above ? kFinding : kGood;
+  if (!(100 * done.slower > fail_above)) return kGood;
+  char by[32];
+  snprintf(by, sizeof by, "%.1f %%", 100 * done.slower);
+  Talk(done.slowest_is_new
+           ? done.slowest + " is new and takes more than --fail-above allows: " + by +
+                 " of a step of A at least"
+           : done.slowest + " is slower by more than --fail-above allows: by " + by + " at least");
+  return kFinding;
 }
 
 int RunDiff(const DiffArgs& args) {
@@ -144,8 +151,9 @@ Verb DiffVerb() {
       {"--base INPUT ...", &args->base,
        "the runs of A, if there are several; -- and the runs of B follow"},
       {"--fail-above PERCENT", &args->fail_above,
-       "exit with 1 if a step of B is certainly slower by more than so many percent:\n"
-       "if the whole 95 % interval is above; with 3 if the runs cannot be compared",
+       "exit with 1 if a step of B, or an operation that stands out, is certainly slower\n"
+       "by more than so many percent: if the whole 95 % interval is above; with 3 if the\n"
+       "runs cannot be compared",
        Rules{.check = Percent()}},
       FormatOption(
           &args->format, kDiffFormats,

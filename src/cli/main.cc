@@ -28,9 +28,15 @@ int Fail(const Status& status) {
   return usage ? kUsage : kUnreadable;
 }
 
+int Ended(bool incomplete) {
+  if (!incomplete) return kGood;
+  Talk("not all of the input can be read; crosscut table INPUT gaps says what is missing");
+  return kUnreadable;
+}
+
 int Print(std::string_view text, bool incomplete) {
   if (base::WriteAll(STDOUT_FILENO, text) || errno == EPIPE) {
-    return incomplete ? kUnreadable : kGood;
+    return Ended(incomplete);
   }
   Talk(std::string("stdout: ") + std::strerror(errno));
   return kUnreadable;

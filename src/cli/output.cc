@@ -33,7 +33,7 @@ int WriteOutput(const std::string& file, const std::vector<std::string>& inputs,
   const auto bytes = verbs::WriteOutput(file, inputs, text);
   if (!bytes.ok()) return Fail(bytes.status());
   Talk("wrote " + file + " (" + KibiBytes(*bytes) + ")");
-  return incomplete ? kUnreadable : kGood;
+  return Ended(incomplete);
 }
 
 }  // namespace crosscut::cli

@@ -14,6 +14,7 @@
 
 #include "src/cli/commands.h"
 #include "src/cli/newest.h"
+#include "src/verbs/output.h"
 
 namespace crosscut::cli {
 namespace {
@@ -42,7 +43,7 @@ std::string PythonOf(const std::filesystem::path& program) {
 // `python -m crosscut WORDS`, but with the package that this program lies in, wherever Python would
 // look, and not by the environment, which the commands that `validate` runs must find as it was.
 constexpr char kMain[] =
-    "import sys; sys.path[0] = sys.argv.pop(1); "
+    "import sys; sys.path[:] = filter(None, (sys.argv.pop(1), *sys.path)); "
     "from crosscut.__main__ import run_verb; sys.exit(run_verb(sys.argv[1:]))";
 
 struct PlotArgs {
@@ -52,6 +53,11 @@ struct PlotArgs {
 
 int RunPlot(PlotArgs args) {
   if (const int code = TakeNewest(&args.runs); code != kGood) return code;
+  std::vector<std::string> inputs = args.runs;
+  for (const std::string& run : args.runs) inputs.push_back(run.substr(run.find('=') + 1));
+  if (const Status refused = verbs::RefuseInput(args.folder, inputs); !refused.ok()) {
+    return Fail(refused);
+  }
   std::vector<std::string> words = {"plot", "-o", args.folder, "--"};
   words.insert(words.end(), args.runs.begin(), args.runs.end());
   return RunPython(words);
@@ -130,9 +136,7 @@ Verb ValidateVerb() {
   verb.Take({
       {"COMMAND ...", command.get(), "what to run, recorded and unrecorded"},
       {"--pairs N", kNowhere, "runs of each sort, interleaved ABBA (default 10)"},
-      {"--within PERCENT", kNowhere,
-       "how far the corrected time may be off, beyond the differences between\n"
-       "unrecorded runs (default 5)"},
+      {"--within PERCENT", kNowhere, "how far the corrected time may be off (default 5)"},
       {"--times FILE", kNowhere,
        "a JSON file that the command writes, with its own step_median_ns: to\n"
        "compare steps, too"},

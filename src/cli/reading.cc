@@ -131,8 +131,7 @@ int RunOpen(OpenArgs args) {
   Talk("wrote " + args.file + " (" + KibiBytes(page->text.size()) + ")" +
        (browser.empty() ? "; no browser can be started here, so open it in one"
                         : ", shown by " + browser));
-  const int code = page->incomplete ? kUnreadable : kGood;
-  if (!browser.empty()) return code;
+  if (!browser.empty()) return Ended(page->incomplete);
   return Print(path + "\n" + verbs::FileUrl(path) + "\n", page->incomplete);
 }
 
@@ -153,7 +152,7 @@ int RunExport(ExportArgs args) {
   const auto done = verbs::Export(args.input[0], args.to, args.file);
   if (!done.ok()) return Fail(done.status());
   Talk("wrote " + args.file + " (" + done->format + ", " + KibiBytes(done->bytes) + ")");
-  return done->incomplete ? kUnreadable : kGood;
+  return Ended(done->incomplete);
 }
 
 struct ImportArgs {
@@ -166,7 +165,7 @@ int RunImport(const ImportArgs& args) {
   if (!done.ok()) return Fail(done.status());
   Talk(std::to_string(done->spans) + " spans on " + std::to_string(done->tracks) + " tracks in " +
        args.run + "; next: crosscut report " + base::ShellWord(args.run));
-  return done->incomplete ? kUnreadable : kGood;
+  return Ended(done->incomplete);
 }
 
 int RunInfo(std::vector<std::string> input) {

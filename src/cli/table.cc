@@ -103,7 +103,7 @@ int RunTable(TableArgs args) {
   const auto output = verbs::WriteTableOf(args.input, args.name, options, args.file);
   if (!output.ok()) return FailTable(output.status(), args.name);
   if (!output->remark.empty()) Talk(output->remark);
-  return output->incomplete ? kUnreadable : kGood;
+  return Ended(output->incomplete);
 }
 
 }  // namespace

@@ -1,8 +1,12 @@
 #include "src/collect/clock.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
 
 namespace crosscut::record {
 namespace {
@@ -43,6 +47,27 @@ TEST(Clock, AReadingsErrorHoldsForEveryEventHoweverCoarseTheCounter) {
     }
   }
   EXPECT_EQ(ReadingErrorNs(0, 125 / 3.0), 43);  // a tick, and the ns that are rounded
+}
+
+// A program that was started without standard input: what is opened first has its number.
+TEST(Clock, IsDecidedAsElsewhereWhereStandardInputIsClosed) {
+  ClockInit(false);
+  if (getenv("CROSSCUT_CLOCK_TEST_CHILD") != nullptr) {
+    const bool closed = fcntl(STDIN_FILENO, F_GETFD) < 0;
+    _exit(closed ? 10 + static_cast<int>(ClockSource()) : 1);
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    close(STDIN_FILENO);
+    setenv("CROSSCUT_CLOCK_TEST_CHILD", "1", 1);
+    execl("/proc/self/exe", "collect_test",
+          "--gtest_filter=Clock.IsDecidedAsElsewhereWhereStandardInputIsClosed", nullptr);
+    _exit(2);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 10 + static_cast<int>(ClockSource()));
 }
 
 }  // namespace

@@ -552,13 +552,17 @@ TEST_F(DrainTest, WhatThreadsMark_StandsInTheLogWhenItQuits) {
   options.log_name = "log";
   ASSERT_EQ(drain.Start(options, fd), 0);
   constexpr uint64_t kSpans = 50'000;
-  std::thread([] {
-    for (uint64_t i = 0; i < kSpans; ++i) {
-      crosscut_begin(kName);
-      crosscut_end();
-      if (i % 1000 == 0) usleep(1000);
-    }
-  }).join();
+  std::vector<std::thread> threads;  // each marks a name of its own
+  for (uint32_t name = kName; name < kName + 2; ++name) {
+    threads.emplace_back([name] {
+      for (uint64_t i = 0; i < kSpans; ++i) {
+        crosscut_begin(name);
+        crosscut_end();
+        if (i % 1000 == 0) usleep(1000);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
   drain.Ask(Drain::kFlush);
   EXPECT_TRUE(drain.Await(10'000));
   Recorder::Get().SetPhase(Phase::kOff, ClockNow());
@@ -567,16 +571,23 @@ TEST_F(DrainTest, WhatThreadsMark_StandsInTheLogWhenItQuits) {
   auto log = format::LogReader::Open(path);
   ASSERT_TRUE(log.ok()) << log.status().message();
   EXPECT_TRUE((*log)->complete());
-  uint64_t spans = 0;
+  std::map<uint64_t, std::map<uint32_t, uint64_t>> spans;  // by name, by track
   format::LogBatch batch;
   for (const format::LogChunk& chunk : (*log)->chunks()) {
     if (chunk.type != format::kChunkEvents) continue;
     ASSERT_TRUE((*log)->Read(chunk, &batch).ok());
+    uint32_t track = batch.track;
     for (size_t at = 0; at < batch.words.size(); at += format::EventLength(batch.words, at)) {
-      spans += (batch.words[at] & format::kCodeMask) == kName;
+      const uint64_t code = batch.words[at] & format::kCodeMask;
+      if (code == format::kThread) track = static_cast<uint32_t>(batch.words[at + 1]);
+      if (code == kName || code == kName + 1) ++spans[code][track];
     }
   }
-  EXPECT_EQ(spans, kSpans);
+  ASSERT_EQ(spans[kName].size(), 1);
+  ASSERT_EQ(spans[kName + 1].size(), 1);
+  EXPECT_NE(spans[kName].begin()->first, spans[kName + 1].begin()->first);
+  EXPECT_EQ(spans[kName].begin()->second, kSpans);
+  EXPECT_EQ(spans[kName + 1].begin()->second, kSpans);
 }
 
 }  // namespace

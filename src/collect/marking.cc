@@ -82,9 +82,25 @@ void crosscut_begin_at(uint32_t name, uint64_t tick) {
   }
 }
 
+void crosscut_go_on_at(uint32_t name, uint64_t tick, uint64_t ended, uint32_t inside) {
+  crosscut_begin_at(name, tick);
+  const uint64_t payload[2] = {ended, inside};
+  EventAt(tick, format::kGoesOnWith, payload, 2);
+}
+
 void crosscut_instant(uint32_t name) {
   const uint64_t payload = crosscut::record::OrUnnamed(name);
   Event(format::kInstant, &payload, 1);
+}
+
+void crosscut_async_end(uint32_t name, int64_t number) {
+  auto& recorder = crosscut::record::Recorder::Get();
+  static const uint32_t key = recorder.stream().Intern(
+      "async end", format::NameAttributes{format::kKindText, format::kLayerNone, 0, 0}.Pack());
+  const uint64_t instant = crosscut::record::OrUnnamed(name);
+  const uint64_t argument[2] = {key, static_cast<uint64_t>(number)};
+  const uint64_t tick = recorder.MarkAlways(0, format::kInstant, &instant, 1);
+  if (tick != 0) (void)recorder.MarkAlways(tick, format::kArg, argument, 2);
 }
 
 void crosscut_counter(uint32_t name, int64_t value) {

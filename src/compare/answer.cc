@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "src/compare/renames.h"
 #include "src/report/numbers.h"
 
 namespace crosscut::compare {
@@ -27,7 +28,12 @@ std::string Interval(const Answer& c) {
 }
 
 std::string NameOf(const OperationChange& o) {
-  return o.operation.empty() ? "no operation" : o.operation;
+  return o.operation.empty() ? "(no operation)" : o.operation;
+}
+
+std::string ToldName(const OperationChange& o) {
+  if (o.operation.empty()) return NameOf(o);
+  return NameOf(o) + (o.is_new() ? " (new)" : o.is_gone() ? " (gone)" : "");
 }
 
 // Those that stand out, the largest change first.
@@ -49,7 +55,7 @@ std::string OperationsText(const std::vector<const OperationChange*>& operations
   std::string out;
   for (size_t i = 0; i < std::min<size_t>(2, operations.size()); ++i) {
     const OperationChange& o = *operations[i];
-    out += (i == 0 ? "" : ", ") + NameOf(o) + ": " + Signed(o.own.ns()) +
+    out += (i == 0 ? "" : ", ") + ToldName(o) + ": " + Signed(o.own.ns()) +
            (other ? " a step at equal pace (95 %: " : " a step (95 %: ") + Signed(o.own.low) +
            " to " + Signed(o.own.high) + ")";
   }
@@ -66,21 +72,30 @@ std::string OfSlower(const Answer& c, const StepChange& change) {
   if (operations.empty()) return out + ", spread over its operations.";
   const OperationChange& first = *operations.front();
   const bool most = first.change.ns() / change.step.ns() > 0.5;
-  return out + (most ? ", most of it in " : ", partly in ") + NameOf(first) + ": " +
+  return out + (most ? ", most of it in " : ", partly in ") + ToldName(first) + ": " +
          Signed(first.change.ns()) + ".";
 }
 
+// How many runs would tell what these do not, where they leave more than kToTell open.
+std::string MoreRuns(const Answer& c, const StepChange& change) {
+  constexpr double kToTell = 0.05;
+  if ((c.high - c.low) / 2 <= kToTell) return "";
+  const size_t runs = RunsToTell(change, kToTell);
+  const std::string count =
+      runs == 0 ? "More than " + std::to_string(kMostRuns) : "About " + std::to_string(runs);
+  return " " + count + " runs a side would tell " + Percent(kToTell, false) +
+         " (--base A1 A2 -- B1 B2).";
+}
+
 std::string OfSame(const Answer& c, const RoleSteps& steps) {
-  const std::string step =
-      "No difference of a whole step can be told: " + Percent(c.change, true) + " " + Interval(c);
+  const std::string step = "No difference of a whole step can be told: " + Percent(c.change, true) +
+                           " " + Interval(c) + "." + MoreRuns(c, steps.change);
   const auto operations = StandOut(steps.change);
   if (!operations.empty())
-    return "B differs in " + OperationsText(operations, steps.change.pace) + ". " + step + ".";
+    return "B differs in " + OperationsText(operations, steps.change.pace) + ". " + step;
   const bool one_run = std::min(steps.runs.a.size(), steps.runs.b.size()) < 2;
-  if (!one_run || std::abs(c.change) < kLeastOfStep) return step + ".";
-  return step +
-         ". One run a side does not tell another pace of the machine from a slower program; "
-         "several do (--base A1 A2 -- B1 B2).";
+  if (!one_run || std::abs(c.change) < kLeastOfStep) return step;
+  return step + " One run a side does not tell another pace of the machine from a slower program.";
 }
 
 }  // namespace
@@ -101,7 +116,19 @@ Answer AnswerOf(const RoleSteps& steps, bool others) {
   out.result = out.low > 0    ? Answer::Result::kSlower
                : out.high < 0 ? Answer::Result::kFaster
                               : Answer::Result::kSame;
+  out.slower = out.low;
+  out.slowest = "a step";
+  for (const OperationChange* o : StandOut(change)) {
+    const double growth = o->least_growth(change.step);
+    if (growth <= out.slower) continue;
+    out.slower = growth;
+    out.slowest = NameOf(*o);
+    out.slowest_is_new = o->is_new();
+  }
   out.headline = out.result == Answer::Result::kSame ? OfSame(out, steps) : OfSlower(out, change);
+  if (const std::string renames = RenamesText(steps.renames); !renames.empty()) {
+    out.headline += " " + renames;
+  }
   if (others) out.headline = steps.process + ": " + out.headline;
   return out;
 }

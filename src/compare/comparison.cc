@@ -9,11 +9,31 @@
 #include "src/compare/keyed_tables.h"
 #include "src/compare/roles.h"
 #include "src/compare/step_counts.h"
+#include "src/compare/step_lines.h"
 #include "src/compare/step_tables.h"
 #include "src/compare/window_tables.h"
 
 namespace crosscut::compare {
 namespace {
+
+bool HaveOperations(const std::vector<RunSteps>& runs) {
+  return std::any_of(runs.begin(), runs.end(), [](const RunSteps& run) {
+    return std::any_of(run.keys.begin(), run.keys.end(),
+                       [](const StepKey& key) { return !key.operation.empty(); });
+  });
+}
+
+// Files of other tools may state no operations at all: what the other side spends in its own is no
+// change then, and steps are compared as a whole.
+bool LeaveOutOperations(Both<std::vector<RunSteps>>* runs) {
+  if (HaveOperations(runs->a) == HaveOperations(runs->b)) return false;
+  for (auto* side : {&runs->a, &runs->b}) {
+    for (RunSteps& run : *side) {
+      for (StepKey& key : run.keys) key.operation.clear();
+    }
+  }
+  return true;
+}
 
 RoleSteps CompareRole(const Sides& sides, const Role& role) {
   RoleSteps out;
@@ -26,9 +46,11 @@ RoleSteps CompareRole(const Sides& sides, const Role& role) {
   out.runs = CompareSteps(sides, role, out.kind);
   out.why_not = WhyNotCompared(out.runs);
   if (!out.why_not.empty()) return out;
+  out.as_a_whole = LeaveOutOperations(&out.runs);
   for (const RunSteps& run : out.runs.a) out.undisturbed.a.push_back(MeasureUndisturbed(run));
   for (const RunSteps& run : out.runs.b) out.undisturbed.b.push_back(MeasureUndisturbed(run));
   out.change = CompareSteps(out.undisturbed.a, out.undisturbed.b);
+  out.renames = RenamesOf(out.change, out.runs, out.undisturbed);
   if (out.change.step.a <= 0) out.why_not = "A's steps take no time";
   return out;
 }
@@ -120,13 +142,18 @@ Comparison Compare(const Sides& sides) {
     out.title = roles.front().label;
     out.differences = Differences(sides, roles.front());
   }
+  if (!steps.empty() && steps.front().as_a_whole) {
+    out.differences.emplace_back(
+        "operations: one side states none, so steps are compared as a whole");
+  }
   out.tables = {StepsTable(steps),
                 StepOperationsTable(steps),
                 StepOverlapTable(steps),
                 ProcessesTable(sides, roles),
                 WindowTable(sides, roles),
                 StepCountsTable(sides, roles, steps),
-                StepNamesTable(sides, roles, steps)};
+                StepNamesTable(sides, roles, steps),
+                StepLinesTable(sides, roles, steps)};
   for (analyze::Table& table : KeyedTables(sides)) out.tables.push_back(std::move(table));
   const std::string why_not = WhyNot(sides, steps, *out.Find("diff_inputs"));
   out.answer = why_not.empty() ? AnswerOf(steps.front(), steps.size() > 1) : NotCompared(why_not);

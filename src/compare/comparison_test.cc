@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -86,11 +88,14 @@ void ExpectOpposite(const Comparison& forth, const Comparison& back) {
       const bool change = name.starts_with("change_");
       if (name.starts_with("a_")) name[0] = 'b';
       if (column.name.starts_with("b_")) name[0] = 'a';
-      if (name == "low_ns" || name == "high_ns" || name.starts_with("own_")) continue;
+      if (name.starts_with("own_")) continue;  // at the pace of A, whichever side that is
+      const bool bound = name == "low_ns" || name == "high_ns";
+      if (bound) name = name == "low_ns" ? "high_ns" : "low_ns";
       for (size_t row = 0; row < cells->size(); ++row) {
         const int64_t here = (*cells)[row], there = other.integers(name)[row];
         const bool known = here != analyze::kMissing;
-        EXPECT_EQ(here, change && known ? -there : there) << table.name << " " << column.name;
+        EXPECT_EQ(here, (change || bound) && known ? -there : there)
+            << table.name << " " << column.name;
       }
     }
   }
@@ -101,13 +106,21 @@ TEST(Comparison, IsZeroOfARunWithItselfAndOppositeTheOtherWayRound) {
     Recording a(RandomTrace(seed)), b(RandomTrace(seed + 500));
     ExpectOpposite(CompareTwo(a, b), CompareTwo(b, a));
     const Comparison same = CompareTwo(a, a);
-    EXPECT_NE(same.answer.result, Answer::Result::kSlower);
+    EXPECT_EQ(same.answer.result,
+              same.answer.why_not.empty() ? Answer::Result::kSame : Answer::Result::kNotCompared);
     for (const analyze::Table& table : same.tables) {
       for (const analyze::Column& column : table.columns) {
         if (!column.name.starts_with("change_")) continue;
         const auto* cells = std::get_if<analyze::Integers>(&column.cells);
         if (cells == nullptr) continue;
-        for (const int64_t cell : *cells) EXPECT_TRUE(cell == 0 || cell == analyze::kMissing);
+        const std::string name = "a_" + column.name.substr(strlen("change_"));
+        const auto of_a = std::find_if(table.columns.begin(), table.columns.end(),
+                                       [&](const auto& c) { return c.name == name; });
+        for (size_t row = 0; row < cells->size(); ++row) {
+          const bool known = of_a == table.columns.end() ||
+                             std::get<analyze::Integers>(of_a->cells)[row] != analyze::kMissing;
+          EXPECT_EQ((*cells)[row], known ? 0 : analyze::kMissing) << table.name << " " << name;
+        }
       }
     }
   }
@@ -197,6 +210,148 @@ TEST(Comparison, SaysWhyStepsCannotBeCompared) {
       CompareTwo(here, there).answer.why_not,
       "A ran on another processor (x, 2 processors) than B (y, 2 processors); compare runs of "
       "one machine");
+}
+
+// Of each name the sum over the tables of one side's runs.
+std::map<std::string, int64_t> SumsOf(const std::vector<compare::Run>& runs, const char* column) {
+  std::map<std::string, int64_t> out;
+  for (const compare::Run& run : runs) {
+    const auto table = analyze::ComputeTable(*run.trace, *run.context, "functions");
+    for (size_t row = 0; row < table->rows(); ++row) {
+      out[table->texts("layer")[row] + " " + table->texts("name")[row]] +=
+          table->integers(column)[row];
+    }
+  }
+  return out;
+}
+
+TEST(Comparison, FiguresOfSeveralRunsAreTheirAverage) {
+  size_t rows = 0;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    std::vector<Recording> made;
+    made.reserve(5);
+    for (uint64_t i = 0; i < 5; ++i) made.emplace_back(RandomTrace(10 * seed + i));
+    const std::vector<compare::Run> a = {made[0].run(), made[1].run()};
+    const std::vector<compare::Run> b = {made[2].run(), made[3].run(), made[4].run()};
+    const Comparison c = Compare({a, b});
+    const analyze::Table& got = *c.Find("diff_functions");
+    for (const char* column : {"count", "self_ns", "total_ns"}) {
+      const auto sums_a = SumsOf(a, column), sums_b = SumsOf(b, column);
+      const auto average = [](const auto& sums, const std::string& key, int64_t runs) {
+        const auto found = sums.find(key);
+        return found == sums.end() ? 0 : (2 * found->second + runs) / (2 * runs);
+      };
+      for (size_t row = 0; row < got.rows(); ++row, ++rows) {
+        const std::string key = got.texts("layer")[row] + " " + got.texts("name")[row];
+        EXPECT_EQ(got.integers(std::string("a_") + column)[row], average(sums_a, key, 2)) << key;
+        EXPECT_EQ(got.integers(std::string("b_") + column)[row], average(sums_b, key, 3)) << key;
+      }
+    }
+  }
+  EXPECT_GT(rows, 500);
+}
+
+// A process whose steps have as many operators as told.
+TestTrace Counted(const std::vector<int>& operators) {
+  TestTrace t;
+  const trace::ProcessId process =
+      t.Process("p1", 0, static_cast<int64_t>(1000 * operators.size()));
+  const trace::TrackId thread = t.Thread(process);
+  t.process(process).lead = thread;
+  const trace::NameId name = t.Name("mul", trace::Kind::kSpan, trace::Layer::kFramework);
+  for (size_t s = 0; s < operators.size(); ++s) {
+    const int64_t begin = static_cast<int64_t>(1000 * s);
+    t.Step(process, begin, begin + 1000, 2);
+    for (int i = 0; i < operators[s]; ++i) {
+      t.Span(thread, begin + 10 * i, begin + 10 * i + 5, name);
+    }
+  }
+  return t;
+}
+
+TEST(Comparison, CountsWhatEachStepHasAndTellsAChangeWhereRangesDoNotTouch) {
+  std::mt19937_64 random(3);
+  int changed = 0;
+  for (int round = 0; round < 200; ++round) {
+    const auto draw = [&](int least) {
+      std::vector<int> out(20 + random() % 9);
+      for (int& count : out) count = least + static_cast<int>(random() % 6);
+      return out;
+    };
+    const std::vector<int> in_a = draw(static_cast<int>(random() % 12)),
+                           in_b = draw(static_cast<int>(random() % 12));
+    Recording a(Counted(in_a)), b(Counted(in_b));
+    const Comparison c = CompareTwo(a, b);
+    for (const char* name : {"diff_step_counts", "diff_step_names"}) {
+      const analyze::Table& table = *c.Find(name);
+      ASSERT_EQ(table.rows(), 1);
+      const auto cell = [&](const char* column) { return table.integers(column)[0]; };
+      const auto [low_a, high_a] = std::minmax_element(in_a.begin(), in_a.end());
+      const auto [low_b, high_b] = std::minmax_element(in_b.begin(), in_b.end());
+      EXPECT_EQ(cell("a_low"), *low_a);
+      EXPECT_EQ(cell("a_high"), *high_a);
+      EXPECT_EQ(cell("b_low"), *low_b);
+      EXPECT_EQ(cell("b_high"), *high_b);
+      EXPECT_EQ(cell("a_steps"), static_cast<int64_t>(in_a.size()));
+      EXPECT_EQ(cell("a_count"), std::accumulate(in_a.begin(), in_a.end(), 0));
+      EXPECT_EQ(cell("b_count"), std::accumulate(in_b.begin(), in_b.end(), 0));
+      EXPECT_EQ(cell("changed"), *high_a < *low_b || *high_b < *low_a);
+      changed += static_cast<int>(cell("changed"));
+    }
+  }
+  EXPECT_GT(changed, 20);
+  EXPECT_LT(changed, 380);
+}
+
+// Steps of the level that shows most tell, where there are three of them.
+TEST(Comparison, CountsInStepsOfTheHighestLevelThatHasEnough) {
+  const auto counted = [](size_t complete) {
+    TestTrace t = Counted(std::vector<int>(30, 2));
+    auto& steps = t.process(trace::ProcessId{0}).steps;
+    for (size_t s = 0; s < complete; ++s) steps[s].level = 3;
+    return t;
+  };
+  Recording enough(counted(3)), few(counted(2));
+  const auto steps = [](const Comparison& c, const char* column) {
+    return c.Find("diff_step_counts")->integers(column)[0];
+  };
+  EXPECT_EQ(steps(CompareTwo(enough, enough), "a_steps"), 3);
+  EXPECT_EQ(steps(CompareTwo(few, few), "a_steps"), 28);
+  EXPECT_EQ(steps(CompareTwo(enough, few), "a_steps"), 27);
+  EXPECT_EQ(steps(CompareTwo(enough, few), "b_steps"), 28);
+}
+
+// Of one program, once with its operations and once as a file has it that states none.
+TEST(Comparison, ComparesStepsAsAWholeWhereOneSideStatesNoOperations) {
+  const auto recorded = [](bool operations) {
+    TestTrace t;
+    const trace::ProcessId process = t.Process("p1", 0, 1000 * 40);
+    const trace::TrackId thread = t.Thread(process);
+    t.process(process).lead = thread;
+    const trace::Kind kind = operations ? trace::Kind::kOperation : trace::Kind::kSpan;
+    const trace::NameId name = t.Name("forward", kind, trace::Layer::kNone);
+    for (int64_t step = 0; step < 40; ++step) {
+      t.Step(process, 1000 * step, 1000 * step + 1000, 2);
+      t.Span(thread, 1000 * step + 100, 1000 * step + 900, name);
+    }
+    return Recording(std::move(t));
+  };
+  Recording with = recorded(true), without = recorded(false);
+  for (const auto& c : {CompareTwo(with, without), CompareTwo(without, with)}) {
+    EXPECT_EQ(c.answer.result, Answer::Result::kSame) << c.answer.headline;
+    EXPECT_EQ(c.answer.headline.find("differs"), std::string::npos) << c.answer.headline;
+    EXPECT_EQ(c.Find("diff_step_operations")->rows(), 1u);
+    ASSERT_FALSE(c.differences.empty());
+    EXPECT_NE(c.differences.back().find("as a whole"), std::string::npos);
+  }
+  EXPECT_EQ(CompareTwo(with, with).Find("diff_step_operations")->rows(), 2u);
+}
+
+TEST(Comparison, NeedsTwentyStepsAndNotOneMore) {
+  Recording enough(Counted(std::vector<int>(20, 1))), few(Counted(std::vector<int>(19, 1)));
+  EXPECT_EQ(CompareTwo(enough, enough).answer.why_not, "");
+  EXPECT_EQ(CompareTwo(enough, few).answer.why_not,
+            "B has 19 steps that can be compared and needs 20; record more steps");
 }
 
 }  // namespace

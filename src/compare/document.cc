@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 #include <numeric>
+#include <optional>
 
 #include "src/base/shown_text.h"
 #include "src/report/cells.h"
@@ -27,6 +28,14 @@ std::string Signed(int64_t ns) {
 
 std::string Operation(std::string_view name) {
   return name.empty() ? "(no operation)" : base::ShownText(name);
+}
+
+// With the word for what one side lacks.
+std::string ToldOperation(const Cells& operations, size_t row) {
+  const std::string_view name = operations.Text("operation", row),
+                         found = operations.Text("found", row);
+  const char* told = found == "B" ? " (new)" : found == "A" ? " (gone)" : "";
+  return Operation(name) + (name.empty() ? "" : told);
 }
 
 constexpr const char* kTimes[] = {"a_ns", "b_ns", "change_ns", "change_undisturbed_ns"};
@@ -115,6 +124,70 @@ std::vector<size_t> ByChange(const Cells& operations, std::string_view process) 
   return order;
 }
 
+// "5", or "3 to 7" where steps differ.
+std::string PerStep(const Cells& counts, size_t row, const char* low, const char* high) {
+  const int64_t least = counts.Int(low, row), most = counts.Int(high, row);
+  const std::string text = report::FormatCount(least);
+  return least == most ? text : text + " to " + report::FormatCount(most);
+}
+
+// "loop.py:9 burn, +300.0 µs (...)": the line of an operation that holds most of its change; likely
+// where samples leave open whether it changed.
+std::string LineText(const Cells& lines, std::string_view process, std::string_view operation,
+                     int64_t change_ns) {
+  for (size_t row = 0; row < lines.rows(); ++row) {  // those that changed most first
+    if (lines.Text("process", row) != process || lines.Text("operation", row) != operation)
+      continue;
+    const int64_t ns = lines.Int("change_ns", row);
+    if ((ns > 0) != (change_ns > 0) || 2 * std::abs(ns) < std::abs(change_ns)) continue;
+    const bool told = lines.Int("low_ns", row) > 0 || lines.Int("high_ns", row) < 0;
+    return (told ? "" : "likely ") + base::ShownText(lines.Text("line", row)) + ", " + Signed(ns) +
+           " of the mean step (" + Signed(lines.Int("low_ns", row)) + " to " +
+           Signed(lines.Int("high_ns", row)) + " by " +
+           report::FormatCount(lines.Int("a_samples", row)) + " and " +
+           report::FormatCount(lines.Int("b_samples", row)) + " samples)";
+  }
+  return "";
+}
+
+// "aten::cumsum, +520.1 µs (...)": the most special of the names that hold most of a change: of
+// kernels, and of operators and functions that are called more or less often, which is a fact;
+// the times of others differ from run to run. Those that call it hold it, too, and take longer.
+std::string NameText(const Cells& names, std::string_view process, int64_t change_ns) {
+  std::optional<size_t> best;
+  for (size_t row = 0; row < names.rows(); ++row) {
+    const int64_t ns = names.Int("change_ns", row);
+    if (names.Text("process", row) != process || (ns > 0) != (change_ns > 0)) continue;
+    if (names.Int("changed", row) != 1 && names.Text("layer", row) != "device") continue;
+    if (2 * std::abs(ns) < std::abs(change_ns) || std::abs(ns) > 2 * std::abs(change_ns)) continue;
+    const auto takes = [&](size_t of) {
+      return std::max(names.Int("a_ns", of), names.Int("b_ns", of));
+    };
+    if (!best || takes(row) < takes(*best)) best = row;
+  }
+  if (!best) return "";
+  return base::ShownText(names.Text("name", *best)) + ", " + Signed(names.Int("change_ns", *best)) +
+         " (" + PerStep(names, *best, "a_low", "a_high") + " and " +
+         PerStep(names, *best, "b_low", "b_high") + " calls)";
+}
+
+// Where in the operations that stand out the change is, a sentence each.
+void AddPlaces(const Comparison& c, const Cells& operations, const std::vector<size_t>& order,
+               Section* section) {
+  const Cells lines(c.Find("diff_step_lines")), names(c.Find("diff_step_names"));
+  for (const size_t row : order) {
+    if (operations.Int("stands_out", row) != 1) continue;
+    const std::string_view process = operations.Text("process", row);
+    const std::string_view operation = operations.Text("operation", row);
+    const int64_t change_ns = operations.Int("own_ns", row);
+    const std::string line = LineText(lines, process, operation, change_ns);
+    const std::string name = NameText(names, process, change_ns);
+    if (line.empty() && name.empty()) continue;
+    section->after.push_back("In " + Operation(operation) + ": " + line +
+                             (line.empty() || name.empty() ? "" : "; ") + name + ".");
+  }
+}
+
 void AddSteps(const Comparison& c, const DocumentSize& size, report::Document* out) {
   const Cells steps(c.Find("diff_steps")), operations(c.Find("diff_step_operations"));
   if (steps.rows() == 0 || operations.rows() == 0) return;
@@ -131,8 +204,7 @@ void AddSteps(const Comparison& c, const DocumentSize& size, report::Document* o
   const std::vector<size_t> order = ByChange(operations, process);
   const size_t shown = order.size() > size.operations ? size.operations - 1 : order.size();
   for (size_t i = 0; i < shown; ++i) {
-    const std::string name = Operation(operations.Text("operation", order[i]));
-    section.grid.rows.push_back(TimeRow(name, operations, order[i]));
+    section.grid.rows.push_back(TimeRow(ToldOperation(operations, order[i]), operations, order[i]));
   }
   if (shown < order.size()) {
     std::vector<std::string> others = {std::to_string(order.size() - shown) + " others"};
@@ -153,8 +225,9 @@ void AddSteps(const Comparison& c, const DocumentSize& size, report::Document* o
     section.before = {"The mean step, as recorded."};
     KeepRecorded(&section.grid);
   }
+  AddPlaces(c, operations, order, &section);
   if (std::string busy = BusyText(steps, operations); !busy.empty())
-    section.after = {std::move(busy)};
+    section.after.push_back(std::move(busy));
   out->sections.push_back(std::move(section));
 }
 
@@ -169,13 +242,6 @@ void AddOtherProcesses(const Comparison& c, const DocumentSize& size, report::Do
   if (section.grid.rows.empty()) return;
   if (steps.rows() > size.processes + 1) section.after = {"All of them: table diff_steps."};
   out->sections.push_back(std::move(section));
-}
-
-// "5", or "3 to 7" where steps differ.
-std::string PerStep(const Cells& counts, size_t row, const char* low, const char* high) {
-  const int64_t least = counts.Int(low, row), most = counts.Int(high, row);
-  const std::string text = report::FormatCount(least);
-  return least == most ? text : text + " to " + report::FormatCount(most);
 }
 
 // The same of whole runs, where there are no steps.
@@ -205,13 +271,17 @@ void AddCounts(const Comparison& c, const DocumentSize& size, report::Document* 
   Section section;
   section.heading = "Counts per step that changed";
   section.grid.heads = {{"what", false}, {"A"}, {"B"}, {"change of time"}};
+  const bool several = Cells(c.Find("diff_steps")).rows() > 1;
+  if (several) section.grid.heads.insert(section.grid.heads.begin(), {"process", false});
   const auto add = [&](const Cells& counts, const char* what, size_t most) {
     size_t changed = 0;
     for (size_t row = 0; row < counts.rows(); ++row) {
       if (counts.Int("changed", row) != 1 || ++changed > most) continue;
-      section.grid.rows.push_back(
-          {base::ShownText(counts.Text(what, row)), PerStep(counts, row, "a_low", "a_high"),
-           PerStep(counts, row, "b_low", "b_high"), Signed(counts.Int("change_ns", row))});
+      std::vector<std::string> cells = {
+          base::ShownText(counts.Text(what, row)), PerStep(counts, row, "a_low", "a_high"),
+          PerStep(counts, row, "b_low", "b_high"), Signed(counts.Int("change_ns", row))};
+      if (several) cells.insert(cells.begin(), base::ShownText(counts.Text("process", row)));
+      section.grid.rows.push_back(std::move(cells));
     }
     return changed;
   };

@@ -179,6 +179,13 @@ analyze::Table StepOperationsTable(const std::vector<RoleSteps>& roles) {
       if (o.operation == row.key.operation) row.operation = &o;
     }
   }
+  std::map<std::pair<const RoleSteps*, std::string>, std::string> renames;
+  for (const RoleSteps& role : roles) {
+    for (const Rename& rename : role.renames) {
+      renames[{&role, rename.a}] = rename.b;
+      renames[{&role, rename.b}] = rename.a;
+    }
+  }
   auto table = analyze::TableOf("diff_step_operations", rows);
   table.Text("process", ProcessOf).Text("operation", OperationOf);
   AddTimes(table);
@@ -191,6 +198,16 @@ analyze::Table StepOperationsTable(const std::vector<RoleSteps>& roles) {
                [](const Row& row) -> int64_t {
                  return row.operation != nullptr && row.operation->stands_out;
                })
+      .Text("found",
+            [](const Row& row) {
+              return row.per_step.a.ns == 0 && row.per_step.b.ns > 0   ? "B"
+                     : row.per_step.b.ns == 0 && row.per_step.a.ns > 0 ? "A"
+                                                                       : "both";
+            })
+      .Text("maybe_renamed",
+            [&](const Row& row) {
+              return renames[{row.role, row.key.operation}];
+            })
       .Make();
 }
 

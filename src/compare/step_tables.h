@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/analyze/table.h"
+#include "src/compare/renames.h"
 #include "src/compare/steps.h"
 #include "src/compare/undisturbed.h"
 #include "src/compare/verdict.h"
@@ -17,7 +18,9 @@ struct RoleSteps {
   Both<std::vector<RunSteps>> runs;
   Both<std::vector<Undisturbed>> undisturbed;  // by run; empty where the steps are not compared
   StepChange change;
-  std::string why_not;  // why no change is told of them; "" where one is
+  std::vector<Rename> renames;
+  std::string why_not;      // why no change is told of them; "" where one is
+  bool as_a_whole = false;  // one side states no operations, so `runs` has none
 };
 
 // process, kind, a_steps, b_steps, a_ns, b_ns, change_ns, a_corrected_ns, b_corrected_ns,
@@ -27,8 +30,9 @@ struct RoleSteps {
 // change. The last ones are kMissing where `why_not` says why.
 analyze::Table StepsTable(const std::vector<RoleSteps>& roles);
 
-// process, operation, a_ns, ..., high_ns as above, stands_out: a row for each operation. The rows
-// of a process sum to its row of diff_steps, to the nanosecond, except low_ns and high_ns.
+// process, operation, a_ns, ..., high_ns as above, stands_out, found ("both", "A", "B"),
+// maybe_renamed (what it may be called on the other side, or ""): a row for each operation. The
+// rows of a process sum to its row of diff_steps, to the nanosecond, except low_ns and high_ns.
 analyze::Table StepOperationsTable(const std::vector<RoleSteps>& roles);
 
 // process, operation, layers, device, a_ns, ..., change_undisturbed_ns: a row for each operation

@@ -1,9 +1,9 @@
 // What a step takes while nothing else disturbs it: the figure by which runs are compared.
 //
-// A machine that others use makes work longer, never shorter: on such a one the mean steps of two
-// runs of one program differed by 10 %, their medians by 7 %, the fastest tenth of each operation
-// by 1 % (docs/diff.md). Operations are taken one by one, because a short stretch of work is more
-// often left alone than a whole step.
+// A machine that others use makes work longer, never shorter: on such a one two runs of one program
+// differ much in their mean step and in their median, and little in the fastest tenth of each
+// operation (docs/diff.md). Operations are taken one by one, because a short stretch of work is
+// more often left alone than a whole step.
 #pragma once
 
 #include <limits>

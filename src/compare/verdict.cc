@@ -5,6 +5,7 @@
 #include <set>
 
 #include "src/analyze/accounting/overhead.h"
+#include "src/analyze/intervals.h"
 #include "src/analyze/quantiles.h"
 
 namespace crosscut::compare {
@@ -72,7 +73,7 @@ Reach ReachOf(double ns, double half, Scale scale) {
 }
 
 void SetReach(const Reach& reach, Change* change) {
-  change->low = change->ns() - reach.below;
+  change->low = std::max(change->ns() - reach.below, -change->a);
   change->high = change->ns() + reach.above;
 }
 
@@ -214,8 +215,26 @@ bool StandsOut(const OperationChange& o, const Pace& pace, const Change& step) {
 
 }  // namespace
 
+double OperationChange::least_growth(const Change& step) const {
+  return (own.ns() - kSurely * (own.ns() - own.low)) / (is_new() ? step.a : own.a);
+}
+
+size_t RunsToTell(const StepChange& change, double difference) {
+  const auto factor = [](double a, double b) {
+    return analyze::StudentFactor(kKnownBefore + a + b - 2) * std::sqrt(1 / a + 1 / b);
+  };
+  const auto a = static_cast<double>(change.runs_a), b = static_cast<double>(change.runs_b);
+  const double half = (change.step.high - change.step.low) / 2 / change.step.a;
+  for (size_t runs = 2; runs <= kMostRuns; ++runs) {
+    const auto n = static_cast<double>(runs);
+    if (half / factor(a, b) * factor(n, n) <= difference) return runs;
+  }
+  return 0;
+}
+
 StepChange CompareSteps(const std::vector<Undisturbed>& a, const std::vector<Undisturbed>& b) {
   StepChange out;
+  out.runs_a = a.size(), out.runs_b = b.size();
   const Both<Figures> steps = StepFigures(a, b);
   const std::vector<Operation> operations = OperationsOf(a, b);
   out.step = CompareFigures(steps, kPaceSpread);

@@ -16,7 +16,8 @@
 
 namespace crosscut::compare {
 
-// Nanoseconds per step: of the side's runs on average, and the 95 % interval of B - A.
+// Nanoseconds per step: of the side's runs on average, and the 95 % interval of B - A, in which B
+// is never below 0.
 struct Change {
   double a = 0, b = 0, low = 0, high = 0;
   double ns() const { return b - a; }
@@ -29,6 +30,13 @@ struct OperationChange {
   Change own;  // the same at A's pace: what it changed by itself
   // `own` is told and is kLeastOfStep of the step at least, and `change` goes the same way.
   bool stands_out = false;
+  bool is_new() const { return change.a <= 0; }   // A has none of it
+  bool is_gone() const { return change.b <= 0; }  // B has none of it
+  // How much longer it takes by itself at least, relative to what it takes in A; to A's step where
+  // it is new. Of many operations one is soon beyond its interval of 95 %: this one is kSurely
+  // times as wide.
+  double least_growth(const Change& step) const;
+  static constexpr double kSurely = 1.5;
 };
 inline constexpr double kLeastOfStep = 0.02;
 
@@ -38,7 +46,13 @@ struct StepChange {
   double pace = 1;
   bool pace_known = false;
   std::vector<OperationChange> operations;  // by name
+  size_t runs_a = 0, runs_b = 0;
 };
+
+// How many runs a side would tell a difference of a step of that size, relative to A, if runs go on
+// to differ as much as the interval of `change` allows for; 0: more than kMostRuns.
+inline constexpr size_t kMostRuns = 50;
+size_t RunsToTell(const StepChange& change, double difference);
 
 // By run of either side. Requires: each side has a run.
 StepChange CompareSteps(const std::vector<Undisturbed>& a, const std::vector<Undisturbed>& b);

@@ -79,6 +79,7 @@ const OperationChange& Find(const StepChange& change, std::string_view operation
 
 struct Counts {
   int told = 0, above_5 = 0, data = 0, others = 0;
+  int fails = 0;  // of --fail-above=5%, by an operation
 };
 
 Counts Compare(const Program& a, const Program& b, size_t runs, int pairs) {
@@ -90,6 +91,11 @@ Counts Compare(const Program& a, const Program& b, size_t runs, int pairs) {
     out.above_5 += change.step.low > 0.05 * change.step.a;
     out.data += Find(change, "data").stands_out && Find(change, "data").own.ns() > 0;
     out.others += Find(change, "model").stands_out || Find(change, "update").stands_out;
+    double slower = 0;
+    for (const OperationChange& o : change.operations) {
+      if (o.stands_out) slower = std::max(slower, o.least_growth(change.step));
+    }
+    out.fails += slower > 0.05;
   }
   return out;
 }
@@ -100,6 +106,31 @@ TEST(Verdict, OfOneProgramTellsNoDifference) {
     EXPECT_LE(counts.told, 10) << runs << " runs a side";
     EXPECT_LE(counts.above_5, 2) << runs << " runs a side";
     EXPECT_LE(counts.data + counts.others, 4) << runs << " runs a side";
+    EXPECT_EQ(counts.fails, 0) << runs << " runs a side";
+  }
+}
+
+TEST(Verdict, FailsWhereOneOperationIsMuchSlower) {
+  for (int operation = 0; operation < 3; ++operation) {
+    Program slower;
+    slower.factor[operation] = 1.3;
+    EXPECT_GE(Compare({}, slower, 1, 200).fails, 196) << kOperations[operation];
+  }
+}
+
+TEST(Verdict, HoldsNoImpossibleRatioAndSaysHowManyRunsTell) {
+  Simulation simulation(17);
+  for (int i = 0; i < 100; ++i) {
+    Program slow;
+    slow.pace = 1 + 0.2 * i;
+    const StepChange change = CompareSteps({simulation.Run({})}, {simulation.Run(slow)});
+    EXPECT_GE(change.step.low, -change.step.a);
+    for (const OperationChange& o : change.operations) {
+      EXPECT_GE(o.change.low, -o.change.a);
+      EXPECT_GE(o.own.low, -o.own.a);
+    }
+    const size_t fine = RunsToTell(change, 0.05), rough = RunsToTell(change, 0.5);
+    EXPECT_TRUE(fine == 0 || (rough != 0 && rough <= fine));
   }
 }
 
@@ -129,6 +160,27 @@ TEST(Verdict, IsFiniteWhereOperationsOnlyWait) {
   }
   EXPECT_TRUE(Find(change, "work 1").stands_out);
   EXPECT_FALSE(Find(change, "wait 1").stands_out);
+}
+
+// A fiftieth of the shorter step is enough, also where the other side's is many times as long.
+TEST(Verdict, HoldsAChangeAgainstTheShorterStep) {
+  const auto runs = [](double data, double model) {
+    Undisturbed run;
+    const auto add = [&run](const char* name, double ns) {
+      run.operations[name] = {ns, 1e3, 1e-3, 0};
+      run.step.ns += ns;
+    };
+    for (const char* name : {"a", "b", "c", "d", "e"}) add(name, 5e5);  // they tell the pace
+    add("data", data);
+    add("model", model);
+    run.step.error = 1e3;
+    run.step.log_error = 1e-3;
+    return std::vector<Undisturbed>(2, run);
+  };
+  const auto small = runs(1e6, 1.5e6);  // a step of 5 ms, of which a fiftieth is 0.1 ms
+  EXPECT_TRUE(Find(CompareSteps(small, runs(1.15e6, 9e6)), "data").stands_out);
+  EXPECT_TRUE(Find(CompareSteps(runs(1.15e6, 9e6), small), "data").stands_out);
+  EXPECT_FALSE(Find(CompareSteps(small, runs(1.06e6, 9e6)), "data").stands_out);
 }
 
 TEST(Verdict, FindsTheOperationThatBecameSlower) {
@@ -213,6 +265,27 @@ TEST(Verdict, TakesNoPaceOffWaiting) {
   EXPECT_NEAR(change.pace, 1.3, 1e-9);
   EXPECT_NEAR(Find(change, "data").own.ns(), 0, 1);
   EXPECT_FALSE(Find(change, "data").stands_out);
+}
+
+TEST(Verdict, WhatASideLacksCountsByItsPartOfAStep) {
+  Simulation simulation(11);
+  Program without;
+  without.factor[0] = 0;
+  const auto runs = [&](const Program& program) {
+    std::vector<Undisturbed> out = simulation.Runs(program, 2);
+    if (program.factor[0] != 0) return out;
+    for (Undisturbed& run : out) run.operations.erase(kOperations[0]);
+    return out;
+  };
+  const StepChange more = CompareSteps(runs(without), runs({}));
+  const OperationChange& added = Find(more, kOperations[0]);
+  EXPECT_TRUE(added.is_new() && !added.is_gone() && added.stands_out);
+  EXPECT_GT(added.least_growth(more.step), 0);
+  EXPECT_LE(added.least_growth(more.step), added.own.low / more.step.a);
+  const StepChange less = CompareSteps(runs({}), runs(without));
+  const OperationChange& gone = Find(less, kOperations[0]);
+  EXPECT_TRUE(gone.is_gone() && !gone.is_new());
+  EXPECT_LT(gone.least_growth(less.step), 0);
 }
 
 TEST(Verdict, IsTheOppositeTheOtherWayRound) {

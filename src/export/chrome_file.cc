@@ -147,7 +147,7 @@ class ChromeFileWriter {
     const SpanIndex span = cursor.next;
     const trace::Args& args = trace_.tracks[cursor.track].args;
     const int64_t begin = spans.begin_ns[span];
-    const bool joined = trace_.name(spans.name[span]).kind == trace::Kind::kOperation;
+    const bool joined = trace_.name(spans.name[span]).scope();
     int64_t end = spans.StatedEnd(span);
     if (joined) end = std::max(end, wholes_[cursor.track].end_ns(span));
     text_.Begin();

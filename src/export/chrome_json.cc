@@ -93,7 +93,8 @@ class ChromeWriter : public ChromeText {
   // Scopes of torch.profiler's in a recorded program: their number is an argument.
   const trace::StringId own_steps_ = trace_.strings.Find(kStep),
                         step_key_ = trace_.strings.Find("step");
-  const bool tells_bandwidth_ = trace_.strings.Find(kBandwidth).valid();  // the trace itself does
+  std::vector<bool> has_own_steps_;  // by process
+  const trace::StringId bandwidth_ = trace_.strings.Find(kBandwidth);
   const ChromeNames names_{trace_};
   const AutogradFrames frames_{trace_};
   std::unordered_map<SpanIndex, SpanIndex> nodes_;  // of the track at hand, by autograd's frame
@@ -107,6 +108,13 @@ class ChromeWriter : public ChromeText {
 void ChromeWriter::Prepare() {
   numbers_.emplace(trace_, names_.categories());
   next_index_ = numbers_->spans();
+  has_own_steps_.assign(trace_.processes.size(), false);
+  for (const Track& track : trace_.tracks) {
+    if (!own_steps_.valid() || has_own_steps_[track.process.value]) continue;
+    has_own_steps_[track.process.value] =
+        std::any_of(track.spans.name.begin(), track.spans.name.end(),
+                    [&](trace::NameId name) { return trace_.name(name).text == own_steps_; });
+  }
   std::map<int64_t, uint32_t> device_owner;
   std::map<std::pair<uint32_t, int64_t>, int64_t> device_pids;
   for (uint32_t i = 0; i < trace_.tracks.size(); ++i) {
@@ -209,7 +217,7 @@ void ChromeWriter::Steps(const trace::Process& process, uint32_t index) {
   for (const trace::Step& step : process.steps) {
     Begin();
     Raw("{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"");
-    Raw(own_steps_.valid() ? "step " : kStep);  // the program's own keep their name
+    Raw(has_own_steps_[index] ? "step " : kStep);  // the program's own keep their name
     Number(step.number);
     Raw("\", \"ts\": ");
     Us(step.begin_ns - base_ns_);
@@ -223,6 +231,11 @@ void ChromeWriter::Steps(const trace::Process& process, uint32_t index) {
       Raw(Quoted(trace::StepLevelName(step.level)));
     }
     if (step.after_switch) Raw(", \"after_switch\": 1");
+    if (step.open) Raw(", \"open\": 1");
+    if (step.track.valid()) {  // who makes it
+      Raw(", \"thread\": ");
+      Number(places_[step.track.value].second);
+    }
     Raw(step.level == 0 ? ", \"control\": 1}}" : "}}");
   }
 }
@@ -269,6 +282,7 @@ void ChromeWriter::SpanArgs(const Track& track, uint32_t index, SpanIndex span) 
     SequenceArgs(track, span);
   }
   const trace::Args::Range args = track.args.of(span);
+  const bool tells_bandwidth = bandwidth_.valid() && track.args.Find(span, bandwidth_).key.valid();
   for (auto at = args.begin(); at != args.end(); ++at) {
     const trace::Arg arg = *at;
     if (arg.beside || args.StandsLater(at)) continue;
@@ -286,7 +300,7 @@ void ChromeWriter::SpanArgs(const Track& track, uint32_t index, SpanIndex span) 
     Value(arg);
     const int64_t length = track.spans.end_ns[span] - track.spans.begin_ns[span];
     const int64_t bytes = device && name == "bytes" && !arg.is_text ? arg.value : 0;
-    if (bytes > 0 && bytes <= kMostBytes && length > 0 && !tells_bandwidth_) {
+    if (bytes > 0 && bytes <= kMostBytes && length > 0 && !tells_bandwidth) {
       Key(kBandwidth);
       Us(bytes * 1000 / length);  // bytes per ns, three decimals
     }
@@ -313,11 +327,12 @@ void ChromeWriter::ShapeArgs(trace::Args::Range args) {
 void ChromeWriter::NumberArgs(uint32_t index, SpanIndex span, const ChromeNumbers::Launch* launch) {
   const trace::NameId name = trace_.tracks[index].spans.name[span];
   const int64_t own = numbers_->Of(index, span);
-  if (numbers_->IsOperator(name)) {
+  const bool work = trace_.tracks[index].kind == TrackKind::kDevice;
+  if (!work && numbers_->IsOperator(name)) {
     Add("External id", own);
     Add("Record function id", own);
     Add("Ev Idx", own - 1);
-  } else if (numbers_->IsPython(name)) {
+  } else if (!work && numbers_->IsPython(name)) {
     const int64_t parent = numbers_->PythonAround(index, span);
     Add("Python id", own);
     if (names_.modules().IsModule(name)) {
@@ -328,7 +343,7 @@ void ChromeWriter::NumberArgs(uint32_t index, SpanIndex span, const ChromeNumber
     Add("Ev Idx", own - 1);
   } else if (launch != nullptr) {
     if (launch->external > 0) Add("External id", launch->external);
-  } else if (numbers_->IsCall(name)) {
+  } else if (!work && numbers_->IsCall(name)) {
     const int64_t around = numbers_->OperatorAround(index, span);
     if (around > 0) Add("External id", around);
   }
@@ -352,7 +367,7 @@ std::string_view ChromeWriter::CudaNameOf(uint32_t track, SpanIndex span) const 
   if (!cuda_names_ || !numbers_->IsCall(name)) return "";
   const ChromeNumbers::Launch* launch = numbers_->FindLaunch(track, span);
   if (launch == nullptr || trace_.text(trace_.name(name).text).starts_with("cu")) return "";
-  const std::string_view work = names_.category(launch->work);
+  const std::string_view work = names_.WorkCategory(launch->work);
   if (work == "gpu_memcpy") return "cudaMemcpyAsync";
   return work == "gpu_memset" ? "cudaMemsetAsync" : "cudaLaunchKernel";
 }

@@ -161,6 +161,27 @@ TEST(ChromeJson, StepsThatTheProgramMarksForItselfKeepTheirName) {
   EXPECT_NE(json.find("\"name\": \"step 0\", \"ts\": 0.000"), std::string::npos);
 }
 
+TEST(ChromeJson, StepsOfAnotherProcessThatMarksThemChangeNothing) {
+  const std::string json = ExportText(
+      "process p pid=7 window=0..100\n"
+      "thread main tid=7\n"
+      "span ProfilerStep# 10 40\narg step 3\n"
+      "process q pid=8 window=0..100\n"
+      "thread main tid=8\n"
+      "step step 0 50 number=5\n");
+  EXPECT_NE(json.find("\"name\": \"ProfilerStep#5\", \"ts\": 0.000"), std::string::npos) << json;
+}
+
+TEST(ChromeJson, WorkWhoseBandwidthTheTraceDoesNotTellHasOne) {
+  const std::string json = ExportText(
+      "process p pid=7 window=0..9000\n"
+      "device gpu device=0 stream=7\n"
+      "span told 1000 2000 device\narg bytes 4000\narg \"memory bandwidth (GB/s)\" 3\n"
+      "span untold 3000 4000 device\narg bytes 5000\n");
+  EXPECT_NE(json.find("\"memory bandwidth (GB/s)\": 3}"), std::string::npos) << json;
+  EXPECT_NE(json.find("\"memory bandwidth (GB/s)\": 5.000}"), std::string::npos) << json;
+}
+
 TEST(ChromeJson, PartsOfASpanThatWasCutAreOneEvent) {
   trace::Builder builder;
   trace::TrackBuilder& track = builder.AddTrack(builder.AddProcess("p"), trace::TrackKind::kThread);
@@ -234,16 +255,6 @@ TEST(ChromeJson, WhatAnOperatorGotByNameStandsByItself) {
   EXPECT_EQ(json.find("kwinputs"), std::string::npos);
 }
 
-TEST(ChromeJson, FactsAreTextsOrJson) {
-  const std::string json = ExportText(
-      "process p pid=7 window=0..100\n"
-      "meta job [1]\nmeta json:ranks [1, {\"a\": null}]\nmeta json:broken [1\n"
-      "thread main tid=7\n");
-  EXPECT_NE(json.find("\"job\": \"[1]\""), std::string::npos);
-  EXPECT_NE(json.find("\"ranks\": [1,{\"a\":null}]"), std::string::npos);
-  EXPECT_NE(json.find("\"broken\": \"[1\""), std::string::npos);
-}
-
 // The events of each name.
 std::multimap<std::string, simdjson::dom::element> ByName(const std::string& json,
                                                           simdjson::dom::parser* parser) {
@@ -253,6 +264,45 @@ std::multimap<std::string, simdjson::dom::element> ByName(const std::string& jso
     events.emplace(std::string_view(event["name"]), event);
   }
   return events;
+}
+
+TEST(ChromeJson, ArgumentsAreTextsOrJsonWhoseWordsAreJsons) {
+  trace::Builder builder;
+  const trace::ProcessId process = builder.AddProcess("p");
+  builder.process(process).end_ns = 20'000;
+  trace::TrackBuilder& track = builder.AddTrack(process, trace::TrackKind::kThread);
+  trace::Name name;
+  name.text = builder.Text("tick");
+  track.Instant(1000, builder.AddName(name));
+  const auto add = [&](const char* key, const char* text, bool is_json) {
+    track.Add({builder.Text(key), true, builder.Text(text).value, is_json});
+  };
+  add("whole", R"({"x": [1.5]})", true);
+  add("words", "[NaN, -Infinity, 2]", true);  // as Python writes them, and JSON has none of them
+  add("again", "[NaN, -Infinity, 2]", true);
+  add("text", "[1]", false);
+  const std::string json = Export(builder.Finish());
+  simdjson::dom::parser parser;
+  const auto events = ByName(json, &parser);
+  ASSERT_EQ(events.count("tick"), 1) << json;
+  const simdjson::dom::element args = events.find("tick")->second["args"];
+  EXPECT_EQ(double(args["whole"]["x"].at(0)), 1.5) << json;
+  for (const char* key : {"words", "again"}) {
+    EXPECT_EQ(std::string_view(args[key].at(0)), "NaN") << json;
+    EXPECT_EQ(std::string_view(args[key].at(1)), "-Infinity") << json;
+    EXPECT_EQ(int64_t(args[key].at(2)), 2) << json;
+  }
+  EXPECT_EQ(std::string_view(args["text"]), "[1]");
+}
+
+TEST(ChromeJson, FactsAreTextsOrJson) {
+  const std::string json = ExportText(
+      "process p pid=7 window=0..100\n"
+      "meta job [1]\nmeta json:ranks [1, {\"a\": null}]\nmeta json:broken [1\n"
+      "thread main tid=7\n");
+  EXPECT_NE(json.find("\"job\": \"[1]\""), std::string::npos);
+  EXPECT_NE(json.find("\"ranks\": [1,{\"a\":null}]"), std::string::npos);
+  EXPECT_NE(json.find("\"broken\": \"[1\""), std::string::npos);
 }
 
 TEST(ChromeJson, OperatorsCallsAndWorkAreJoinedByTheNumbersOfKineto) {

@@ -19,12 +19,14 @@ class ChromeNames {
   // `trace` must outlive this object.
   explicit ChromeNames(const trace::Trace& trace);
 
-  // By name; "" where only some spans of the name are written, and they need none.
+  // Of the host's, by name; "" where only some spans of the name are written, and they need none.
   const std::vector<std::string_view>& categories() const { return categories_; }
-  std::string_view category(trace::NameId name) const { return categories_[name.value]; }
+  // Of what stands on a device's stream.
+  std::string_view WorkCategory(trace::NameId name) const { return work_categories_[name.value]; }
   // {"ph": "X", "cat": ..., "name": ...
   std::string_view Head(const trace::Track& track, trace::SpanIndex span) const {
     const trace::NameId name = track.spans.name[span];
+    if (track.kind == trace::TrackKind::kDevice) return work_heads_[name.value];
     const bool own = options_.is_profile && modules_.IsModule(name);
     return own ? module_heads_.at({track.process.value, name.value}) : heads_[name.value];
   }
@@ -41,8 +43,8 @@ class ChromeNames {
   const ProfileOptions options_;
   const ModuleNumbers modules_;
   std::vector<bool> calls_module_;                                     // by name
-  std::vector<std::string_view> categories_;                           // by name
-  std::vector<std::string> heads_;                                     // by name
+  std::vector<std::string_view> categories_, work_categories_;         // by name
+  std::vector<std::string> heads_, work_heads_;                        // by name
   std::map<std::pair<uint32_t, uint32_t>, std::string> module_heads_;  // by process and name
 };
 

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <simdjson.h>
 
+#include <sstream>
+#include <string>
+
 #include "src/export/exporter.h"
 #include "src/export/stack_lines.h"
 #include "src/trace/text.h"
@@ -94,6 +97,29 @@ TEST(Collapsed, GivesAllDeviceWorkItsTimeAndNothingElse) {
                           "span annotation 0 300 idle\nop step 0 300\n"),
                     "collapsed-device"),
             "(unlinked);gemm 100\n(unlinked);relu 30\n");
+}
+
+// Each stack of a deep recursion has all frames around it in its line.
+TEST(Collapsed, TellsHowManyStacksAreTooDeepAndKeepsTheirTime) {
+  constexpr int kDepth = 2000;
+  std::string text = "process p window=0..10000\nthread t base=python\n";
+  for (int i = 0; i < kDepth; ++i) {
+    text += "span \"" + std::string(200, 'f') + std::to_string(i) + "\" " + std::to_string(i) +
+            " " + std::to_string(10'000 - i) + " python\n";
+  }
+  const std::string lines = Written(Parse(text), "collapsed");
+  EXPECT_LT(lines.size(), size_t{100} << 20);
+  int64_t ns = 0, stacks = 0, deeper = 0;
+  std::istringstream in(lines);
+  for (std::string line; std::getline(in, line);) {
+    ns += std::stoll(line.substr(line.rfind(' ')));
+    const size_t at = line.find(";(");
+    if (at != std::string::npos) deeper += std::stoll(line.substr(at + 2));
+    stacks += at == std::string::npos;
+  }
+  EXPECT_EQ(ns, 10'000);
+  EXPECT_GT(deeper, 0);
+  EXPECT_EQ(stacks + deeper, kDepth);
 }
 
 TEST(Collapsed, TellsProcessesApart) {

@@ -32,7 +32,7 @@ void NestingRows::MoveWhatCrosses(const trace::Trace& trace) {
   const auto readiness = [&](SpanIndex span) {
     const trace::Name& name = trace.name(spans_.name[span]);
     const bool ours = name.layer == trace::Layer::kOverhead;
-    if (name.kind == trace::Kind::kOperation || name.crosses || ours) return 2;
+    if (name.scope() || name.crosses || ours) return 2;
     return wholes_.end_ns(span) != spans_.end_ns[span] ? 1 : 0;
   };
   std::vector<SpanIndex> open;

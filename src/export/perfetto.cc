@@ -362,7 +362,7 @@ class PerfettoWriter {
   }
 
   static std::string_view CategoryOf(const trace::Name& name) {
-    if (name.kind == trace::Kind::kOperation) return "operation";
+    if (name.scope()) return "operation";
     const std::string_view layer = trace::LayerName(name.layer);
     return layer.empty() ? "span" : layer;
   }

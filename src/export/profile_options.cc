@@ -5,6 +5,23 @@
 #include <algorithm>
 
 namespace crosscut::exporting {
+namespace {
+
+// "Net.forward (train.py:7)" as Kineto has it, "train.py(7): forward"; other texts as they are.
+std::string FunctionText(std::string_view text) {
+  const size_t place = text.rfind(" ("), colon = text.rfind(':');
+  if (!text.ends_with(')') || place == text.npos || colon == text.npos || colon < place) {
+    return std::string(text);
+  }
+  const std::string_view line = text.substr(colon + 1, text.size() - colon - 2);
+  if (line.empty() || line.find_first_not_of("0123456789") != line.npos) return std::string(text);
+  const std::string_view file = text.substr(place + 2, colon - place - 2);
+  const std::string_view name = text.substr(0, place);
+  return std::string(file) + "(" + std::string(line) +
+         "): " + std::string(name.substr(name.rfind('.') + 1));
+}
+
+}  // namespace
 
 ProfileOptions::ProfileOptions(const trace::Trace& trace) {
   if (trace.processes.empty()) return;
@@ -19,7 +36,10 @@ ProfileOptions::ProfileOptions(const trace::Trace& trace) {
 
 std::string ProfileOptions::NameOf(const trace::Trace& trace, const trace::Name& name) const {
   const std::string_view overload = trace.text(name.overload);
-  std::string text(trace.text(name.text));
+  const bool function = with_stack && name.kind == trace::Kind::kSpan &&
+                        name.layer == trace::Layer::kPython && name.probe.valid();
+  std::string text =
+      function ? FunctionText(trace.text(name.text)) : std::string(trace.text(name.text));
   if (with_overloads && !overload.empty()) text.append(".").append(overload);
   return text;
 }

@@ -15,6 +15,7 @@
 #include "src/export/exporter.h"
 #include "src/export/identities.h"
 #include "src/export/kernel_shape.h"
+#include "src/trace/memory_marks.h"
 #include "src/trace/spans_around.h"
 #include "src/trace/whole_spans.h"
 #include "src/xspace/reader.h"
@@ -40,12 +41,12 @@ class XSpaceWriter {
       : trace_(trace), tracks_(trace), beside_(beside) {
     for (const Track& track : trace.tracks) {
       wholes_.emplace_back(track.spans);
+      NotePeaks(track);
       if (IsFromPlane(track)) names_.insert(std::string(trace.text(track.device_name)));
     }
     trace::SpansAround operators(trace, [&](trace::TrackId track, SpanIndex span) {
       const trace::Name& name = trace.name(trace.tracks[track.value].spans.name[span]);
-      return name.layer == Layer::kFramework || name.layer == Layer::kComm ||
-             name.kind == trace::Kind::kOperation;
+      return name.layer == Layer::kFramework || name.layer == Layer::kComm || name.scope();
     });
     for (const trace::Flow& flow : trace.flows) {
       if (trace.tracks[flow.to_track.value].kind != TrackKind::kDevice) continue;
@@ -215,7 +216,8 @@ class XSpaceWriter {
 
   uint64_t NoteOf(const trace::Name& name) const {
     if (beside_) return 0;
-    return xspace::NameNote{static_cast<uint8_t>(name.kind), static_cast<uint8_t>(name.layer),
+    const trace::Kind kind = name.scope() ? trace::Kind::kOperation : name.kind;
+    return xspace::NameNote{static_cast<uint8_t>(kind), static_cast<uint8_t>(name.layer),
                             name.waits, name.found, name.crosses}
         .Packed();
   }
@@ -230,7 +232,9 @@ class XSpaceWriter {
   void WarnOfWhatIsLeftOut() {
     uint64_t instants = 0, lost = 0, counts = 0, probes = 0, phases = 0, arrows = 0;
     for (const Track& track : trace_.tracks) {
-      instants += track.instants.at_ns.size();
+      for (const trace::NameId name : track.instants.name) {
+        instants += marks_.IsChange(name) || marks_.IsUnseen(name) ? 0 : 1;
+      }
       lost += track.losses.size();
     }
     for (const trace::CounterSeries& series : trace_.counters) counts += series.at_ns.size();
@@ -270,7 +274,10 @@ class XSpaceWriter {
     for (const trace::Step& step : process.steps) {
       line.Event(host->EventName(trace_.text(step.kind)), Ps(step.begin_ns - process.start_ns),
                  Ps(step.end_ns - step.begin_ns));
-      if (!beside_) line.Int64Stat(root, 1);  // theirs are the roots
+      if (!beside_) {  // theirs are the roots
+        line.Int64Stat(root, 1);
+        Connect("_p", StepId(index, step), host, &line);
+      }
       line.Int64Stat(number, step.number);
       if (planned) line.TextStat(level, trace::StepLevelName(step.level));
       if (beside_) continue;
@@ -281,40 +288,159 @@ class XSpaceWriter {
     }
   }
 
+  // XProf takes for a step's what its root leads to: by nesting, which ends at the edge of a line,
+  // or from a producer (_pt, _p) to its consumers (_ct, _c) of the same type and number.
+  static void Connect(const std::string& role, int64_t number, PlaneWriter* plane,
+                      LineWriter* line) {
+    constexpr int64_t kGeneric = 0;
+    line->Int64Stat(plane->StatName(role + "t"), kGeneric);
+    line->Int64Stat(plane->StatName(role), number);
+  }
+  // Far from the numbers of others.
+  int64_t StepId(uint32_t process, const trace::Step& step) const {
+    const std::vector<trace::Step>& steps = trace_.processes[process].steps;
+    return int64_t{1} << 56 | int64_t{process} << 32 | (&step - steps.data());
+  }
+  // Of spans in their order: the step of its thread in which one lies, and that around it does not;
+  // null where there is none. XProf counts what lies in a span where it counts the span.
+  class StepsOfTrack {
+   public:
+    StepsOfTrack(const trace::Process& process, uint32_t track, const trace::WholeSpans& wholes)
+        : wholes_(wholes),
+          next_(process.steps.begin()),
+          end_(process.steps.end()),
+          track_(track),
+          lead_(process.lead.valid() && process.lead.value == track) {}
+    const trace::Step* Of(const trace::Spans& spans, SpanIndex span) {
+      const int64_t begin = spans.begin_ns[span];
+      while (next_ != end_ && (next_->end_ns <= begin || !Began(*next_))) ++next_;
+      const auto lies_in = [&](int64_t begin_ns, int64_t end_ns, SpanIndex it) {
+        return spans.begin_ns[it] >= begin_ns && wholes_.end_ns(it) <= end_ns;
+      };
+      if (next_ == end_ || !lies_in(next_->begin_ns, next_->end_ns, span)) return nullptr;
+      if (spans.parent[span] == trace::kNoSpan) return &*next_;
+      const SpanIndex parent = wholes_.first(spans.parent[span]);
+      const bool around = lies_in(next_->begin_ns, next_->end_ns, parent) &&
+                          wholes_.end_ns(parent) >= wholes_.end_ns(span);
+      return around ? nullptr : &*next_;
+    }
+
+   private:
+    bool Began(const trace::Step& step) const {
+      return step.track.valid() ? step.track.value == track_ : lead_;
+    }
+    const trace::WholeSpans& wholes_;
+    std::vector<trace::Step>::const_iterator next_, end_;
+    uint32_t track_;
+    bool lead_;
+  };
+
   void PutTrack(uint32_t index, const trace::Process& process, PlaneWriter* plane,
                 bool gpu = false) {
     const Track& track = trace_.tracks[index];
     const int64_t id = identities_.tid(index);
     std::string name(trace_.text(track.name));
     if (track.main) name = name.empty() ? "main" : name + " (main)";
-    const int64_t start = std::min(
-        process.start_ns, track.spans.size() > 0 ? track.spans.begin_ns.front() : process.start_ns);
+    int64_t start = process.start_ns;
+    if (track.spans.size() > 0) start = std::min(start, track.spans.begin_ns.front());
+    if (!track.instants.at_ns.empty()) start = std::min(start, track.instants.at_ns.front());
     LineWriter& line = plane->AddLine(id, name, Realtime(start));
     if (!beside_) line.Note(NoteOf(track, index));
-    trace::Continuations continuations(track.spans);
+    size_t continued = 0;
+    trace::EndedInside ended(track.spans);
     const int64_t layer = plane->StatName("layer");
     const trace::WholeSpans& wholes = wholes_[index];
+    StepsOfTrack steps(process, index, wholes);
+    uint32_t mark = 0;
     for (SpanIndex s = 0; s < track.spans.size(); ++s) {
+      for (; mark < track.instants.at_ns.size() &&
+             track.instants.at_ns[mark] < track.spans.begin_ns[s];
+           ++mark) {
+        PutMemory(index, mark, start, plane, &line);
+      }
       xspace::SpanNote note;
-      note.goes_on = continuations.Has(s);
+      if (continued < track.spans.continued.size() && track.spans.continued[continued] == s) {
+        NoteWait(track.spans, continued++, &ended, &note);
+      }
       if (wholes.first(s) != s) continue;
+      const trace::Step* const step = beside_ ? nullptr : steps.Of(track.spans, s);
       const trace::Name& what = trace_.name(track.spans.name[s]);
-      line.Event(plane->EventName(trace_.text(what.text), NoteOf(what)),
-                 Ps(track.spans.begin_ns[s] - start),
+      const int64_t event = event_names_.Of(plane, track.spans.name[s].value, [&] {
+        return plane->EventName(trace_.text(what.text), NoteOf(what));
+      });
+      line.Event(event, Ps(track.spans.begin_ns[s] - start),
                  Ps(wholes.end_ns(s) - track.spans.begin_ns[s]));
       if (what.layer != Layer::kNone && !IsFromPlane(track)) {
-        line.RefStat(layer, plane->StatName(trace::LayerName(what.layer)));
+        line.RefStat(layer, layers_.Of(plane, static_cast<uint32_t>(what.layer), [&] {
+          return plane->StatName(trace::LayerName(what.layer));
+        }));
       }
       if (const auto at = correlation_.find(Key(index, s)); at != correlation_.end()) {
         line.Uint64Stat(plane->StatName("correlation_id"), at->second);
       }
       if (gpu) PutKernel(index, s, plane, &line, &note);
+      note.in_step = step != nullptr;
+      if (note.in_step) Connect("_c", StepId(track.process.value, *step), plane, &line);
       if (note.Packed() != 0 && !beside_) line.Note(note.Packed());
       const trace::Args::Range args = track.args.of(s);
       for (auto at = args.begin(); at != args.end(); ++at) {
         if (!(*at).beside && !args.StandsLater(at)) PutArg(*at, plane, &line);
       }
     }
+    for (; mark < track.instants.at_ns.size(); ++mark) PutMemory(index, mark, start, plane, &line);
+  }
+
+  void NotePeaks(const Track& track) {
+    for (uint32_t i = 0; i < track.instants.at_ns.size(); ++i) {
+      if (beside_ || !marks_.IsChange(track.instants.name[i])) continue;
+      const trace::MemoryMark mark = marks_.Read(track.instant_args, i);
+      int64_t& peak = peaks_[{track.process.value, marks_.DeviceText(mark)}];
+      peak = std::max(peak, mark.total.value_or(0));
+    }
+  }
+
+  // As TensorFlow's allocators tell it, for XProf's memory profile; then the mark's own arguments.
+  void PutMemory(uint32_t index, uint32_t i, int64_t start, PlaneWriter* plane, LineWriter* line) {
+    const Track& track = trace_.tracks[index];
+    const bool unseen = marks_.IsUnseen(track.instants.name[i]);
+    if (beside_ || (!unseen && !marks_.IsChange(track.instants.name[i]))) return;
+    xspace::NameNote kind;
+    kind.kind = xspace::NameNote::kMemory;
+    const auto event = [&](std::string_view name) {
+      line->Event(plane->EventName(name, kind.Packed()), Ps(track.instants.at_ns[i] - start), 0);
+    };
+    if (unseen) return event(trace_.text(trace_.name(track.instants.name[i]).text));
+    const trace::MemoryMark mark = marks_.Read(track.instant_args, i);
+    const int64_t bytes = mark.bytes.value_or(0),
+                  size = bytes < 0 ? -std::max(bytes, -INT64_MAX) : bytes;
+    event(bytes < 0 ? "MemoryDeallocation" : "MemoryAllocation");
+    const std::string device = marks_.DeviceText(mark);
+    line->TextStat(plane->StatName("allocator_name"), device);
+    const int64_t total = mark.total.value_or(0);
+    const std::pair<const char*, int64_t> numbers[] = {
+        {"bytes_allocated", total},
+        {"bytes_available", total >= 0 ? std::max(mark.reserved.value_or(0), total) - total : 0},
+        {"peak_bytes_in_use", peaks_[{track.process.value, device}]},
+        {"requested_bytes", size},
+        {"allocation_bytes", size},
+        {"addr", mark.address}};
+    for (const auto& [key, value] : numbers) line->Int64Stat(plane->StatName(key), value);
+    line->Note(1 + std::size(numbers));
+    const trace::Args::Range args = track.instant_args.of(i);
+    for (auto at = args.begin(); at != args.end(); ++at) {
+      if (!(*at).beside && !args.StandsLater(at)) PutArg(*at, plane, line);
+    }
+  }
+
+  static void NoteWait(const trace::Spans& spans, size_t continued, trace::EndedInside* ended,
+                       xspace::SpanNote* note) {
+    const SpanIndex part = spans.parts_before[continued];
+    const int64_t waited = spans.begin_ns[spans.continued[continued]] - spans.end_ns[part];
+    const uint32_t inside = ended->Of(part);
+    note->goes_on = true;
+    if (inside > UINT8_MAX || waited >= int64_t{1} << (63 - xspace::SpanNote::kWaitedAt)) return;
+    note->waited_ns = static_cast<uint64_t>(waited);
+    note->inside = static_cast<uint8_t>(inside);
   }
 
   void PutKernel(uint32_t track, SpanIndex span, PlaneWriter* plane, LineWriter* line,
@@ -332,7 +458,7 @@ class XSpaceWriter {
   void PutArg(const trace::Arg& arg, PlaneWriter* plane, LineWriter* line) {
     const std::string_view key = trace_.text(arg.key);
     if (key == "correlation_id") return;  // ours stands there
-    const int64_t id = plane->StatName(key);
+    const int64_t id = keys_.Of(plane, arg.key.value, [&] { return plane->StatName(key); });
     double real = 0;
     if (trace_.RealOf(arg, &real)) {
       line->DoubleStat(id, real);
@@ -343,14 +469,33 @@ class XSpaceWriter {
     }
   }
 
+  // What the plane at hand calls each of the trace's names: it is asked once.
+  class IdsInPlane {
+   public:
+    template <class Ask>
+    int64_t Of(const PlaneWriter* plane, uint32_t name, Ask ask) {
+      if (name >= known_.size()) known_.resize(name + 1, {nullptr, 0});
+      auto& [of, id] = known_[name];
+      if (of != plane) id = ask();
+      of = plane;
+      return id;
+    }
+
+   private:
+    std::vector<std::pair<const PlaneWriter*, int64_t>> known_;
+  };
+
   static constexpr int64_t kStepsLine = 1'000'000'000;  // no thread has it: pid_max is below
 
   const trace::Trace& trace_;
   const trace::TracksByProcess tracks_;
   const Identities identities_{trace_};
   const bool beside_;
-  std::deque<trace::WholeSpans> wholes_;  // by track
+  const trace::MemoryMarks marks_{trace_};
+  std::map<std::pair<uint32_t, std::string>, int64_t> peaks_;  // by process and device
+  std::deque<trace::WholeSpans> wholes_;                       // by track
   xspace::SpaceWriter space_;
+  IdsInPlane event_names_, layers_, keys_;
   std::unordered_map<uint64_t, uint64_t> correlation_;     // launches and what they launched
   std::unordered_map<uint64_t, trace::NameId> operators_;  // of work: who asked for it
   std::map<int64_t, int64_t> next_gpu_;                    // by number: none before is free

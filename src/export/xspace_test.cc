@@ -73,8 +73,10 @@ TEST(XSpaceExport, PutsProcessesThreadsStepsAndDevicesWhereReadersLook) {
   const std::string bytes = Written(kTrace);
   EXPECT_THAT(Told(bytes),
               ElementsAre("plane /host:CPU", "line 1000000000 steps",
-                          "step 5050000+900000 _r=1 step_num=3", "line 41 main (main)",
-                          "launch 5100000+200000 layer=runtime correlation_id=1 bytes=12",
+                          "step 5050000+900000 _r=1 _pt=0 _p=72057594037927936 step_num=3",
+                          "line 41 main (main)",
+                          "launch 5100000+200000 layer=runtime correlation_id=1 _ct=0 "
+                          "_c=72057594037927936 bytes=12",
                           "plane /device:CUSTOM:crosscut:100", "line 5 gpu0",
                           "gemm 5320000+580000 layer=device correlation_id=1"));
   EXPECT_THAT(*xspace::SpaceTexts(bytes, xspace::Texts::kWarnings),

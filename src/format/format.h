@@ -48,6 +48,10 @@ enum Code : uint16_t {
   kRunning = 0x1f,  // n: 1, name id | to come << 32 | kRunningBegun. One of the calls that run on
                     //    this thread now, outermost first; "to come" says how many follow.
 
+  kGoesOnWith = 0x2a,  // n: 2, tick, inside. The span begun last, under a name with kFlagGoesOn,
+                       //    goes on with the one of its name that ended at that tick on this
+                       //    thread: of several, with the one around so many of them.
+
   kThread = 0x10,     // n: 4, track id, OS thread id, base layer | flags, full tick. First word of
                       //    every ring chunk, and where another thread continues in the same chunk.
   kThreadEnd = 0x11,  // n: 0. The thread has ended.
@@ -122,7 +126,8 @@ inline constexpr int FixedPayloadWords(uint16_t code) {
     case kStepLevel:
     case kFlowOn:
     case kAllocated:
-    case kFreedAt: return 2;
+    case kFreedAt:
+    case kGoesOnWith: return 2;
     case kSpanAt:
     case kInstantOn:
     case kArgOn:

@@ -390,5 +390,44 @@ TEST(Log, RefusesHalfEventsAndWritesNothing) {
   EXPECT_FALSE(writer->failed());
 }
 
+TEST(Log, AHeaderAtTheVeryEndIsWhole) {
+  Made made = MakeLog(5000, false);
+  const uint64_t at = made.bytes.size();
+  ChunkHeader header;
+  header.type = 77;
+  header.length = 0;
+  header.position = at;
+  header.crc = base::Crc32c("", 0);
+  header.header_crc = HeaderCrc(header);
+  made.bytes.resize(at + sizeof header);
+  memcpy(made.bytes.data() + at, &header, sizeof header);
+  auto reader = OpenBytes(&made.bytes);
+  EXPECT_EQ(reader->unknown_chunks(), 1u);
+  EXPECT_TRUE(reader->damage().empty());
+  for (size_t i = 0; i < 16; ++i) made.bytes[at - 8 + i] ^= std::byte{1};  // and what is none
+  EXPECT_EQ(OpenBytes(&made.bytes)->unknown_chunks(), 0u);
+}
+
+// A search for the next header behind damage looks at the file's last bytes, too.
+TEST(Log, AHeaderAtTheVeryEndIsFoundBehindDamage) {
+  for (const size_t damaged : {8u, 16u, 64u, 4096u, 65536u, 65544u}) {
+    Made made = MakeLog(5000, false);
+    const uint64_t from = made.bytes.size(), at = from + damaged;
+    ChunkHeader header;
+    header.type = 77;
+    header.length = 0;
+    header.position = at;
+    header.crc = base::Crc32c("", 0);
+    header.header_crc = HeaderCrc(header);
+    made.bytes.resize(at + sizeof header);
+    memcpy(made.bytes.data() + at, &header, sizeof header);
+    auto reader = OpenBytes(&made.bytes);
+    EXPECT_EQ(reader->unknown_chunks(), 1u) << damaged;
+    ASSERT_EQ(reader->damage().size(), 1u) << damaged;
+    EXPECT_EQ(reader->damage()[0].offset, from);
+    EXPECT_EQ(reader->damage()[0].bytes, damaged);
+  }
+}
+
 }  // namespace
 }  // namespace crosscut::format

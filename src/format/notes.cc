@@ -34,6 +34,8 @@ std::vector<std::string> ReadNotes(const std::string& run_dir) {
   }
   closedir(folder);
   std::sort(files.begin(), files.end());
+  std::stable_partition(files.begin(), files.end(),
+                        [](const std::string& file) { return file == kEndNote; });
   for (const std::string& file : files) {
     std::string note = Sentence(run_dir + "/" + file, file.starts_with("note-children-"));
     if (!note.empty()) notes.push_back(std::move(note));

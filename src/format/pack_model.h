@@ -102,6 +102,7 @@ class PayloadModel {
         if (slot == 3) *near += payload[2];
         return true;
       case kFreedAt: *near = tick; return slot == 1;
+      case kGoesOnWith: *near = tick; return slot == 0;
       case kThread: *near = tick; return slot == 3;
       case kDrop: *near = tick; return slot >= 2;
       default: return false;

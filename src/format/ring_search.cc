@@ -53,6 +53,7 @@ Result<RunFolder> RunFolder::Of(const std::string& dir) {
   run.dir = dir;
   Result<std::string> json = base::ReadSmallFile(dir + "/run.json", kMaxRunJson);
   if (json.ok()) run.run_json = std::move(*json);
+  if (json.status().code() != Status::Code::kNotFound) run.unread = json.status();
   return run;
 }
 

@@ -22,6 +22,7 @@ struct RunFolder {
   uint64_t device = 0, inode = 0, made_ns = 0;
   uint32_t owner = 0;    // uid
   std::string run_json;  // its text; "" where there is none
+  Status unread;         // why it is not known whether there is one
 };
 
 // Whether the ring names this run, and no removed one whose directory's number this run's has now.

@@ -3,6 +3,8 @@
 #include <dirent.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <map>
 #include <numeric>
 #include <unordered_map>
@@ -16,10 +18,10 @@ namespace {
 
 constexpr std::string_view kLogSuffix = ".crosscut";
 
-std::vector<std::string> FindLogs(const std::string& dir) {
+Result<std::vector<std::string>> FindLogs(const std::string& dir) {
   std::vector<std::string> names;
   DIR* handle = opendir(dir.c_str());
-  if (handle == nullptr) return names;
+  if (handle == nullptr) return Status::Io(dir + ": " + std::strerror(errno));
   while (const dirent* entry = readdir(handle)) {
     const std::string_view name = entry->d_name;
     if (name.ends_with(kLogSuffix) && name != kLogSuffix) names.emplace_back(name);
@@ -115,6 +117,7 @@ RunReader::~RunReader() = default;
 Result<std::unique_ptr<RunReader>> RunReader::Open(const std::string& dir) {
   Result<RunFolder> folder = RunFolder::Of(dir);
   if (!folder.ok()) return folder.status();
+  if (!folder->unread.ok()) return folder->unread;
   if (const std::string problem = ProblemOfRun(folder->run_json); !problem.empty()) {
     return Status::Invalid(dir + "/run.json: " + problem);
   }
@@ -123,7 +126,9 @@ Result<std::unique_ptr<RunReader>> RunReader::Open(const std::string& dir) {
   RunRings found = FindRings(state->folder);
   state->refused_rings = std::move(found.refused);
   std::vector<RingSnapshot> rings = ReadRings(found);
-  const std::vector<std::string> logs = FindLogs(dir);
+  const auto found_logs = FindLogs(dir);
+  if (!found_logs.ok()) return found_logs.status();
+  const std::vector<std::string>& logs = *found_logs;
   if (state->folder.run_json.empty() && logs.empty() && rings.empty()) {
     return Status::Invalid(dir + ": not a run directory");
   }

@@ -200,7 +200,13 @@ TEST_F(RunTest, ReapingMovesEverythingIntoTheLog) {
   auto again = ReapRun(dir_);
   ASSERT_TRUE(again.ok());
   EXPECT_TRUE(again->processes.empty());
-  EXPECT_TRUE((*RunReader::Open(dir_))->processes().at(0)->info().finished);
+  auto run = RunReader::Open(dir_);
+  const ProcessInfo& info = (*run)->processes().at(0)->info();
+  EXPECT_TRUE(info.finished);
+  EXPECT_FALSE(info.has_ring);
+  EXPECT_FALSE(info.stopped);
+  EXPECT_EQ(info.liveness, base::Liveness::kUnknown);
+  EXPECT_EQ(info.problem, "");
 }
 
 TEST_F(RunTest, ReapingBeginsTheLogOfAProcessThatHadNone) {

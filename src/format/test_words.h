@@ -19,10 +19,10 @@ inline uint64_t Word(uint64_t tick, uint64_t code) { return tick << kCodeBits | 
 // Whole events of every kind on one track, ticks mostly rising from *tick.
 inline std::vector<uint64_t> RandomEvents(std::mt19937_64* random, size_t events, uint64_t* tick) {
   static constexpr uint16_t kCodes[] = {
-      kBeginWide, kEndNamed,  kInstant,   kCounter, kArg,       kArgName,   kFlowOut, kFlowIn,
-      kSpanAt,    kStepLevel, kBase,      kOff,     kOn,        kDrop,      kPause,   kName,
-      kProbeCost, kMeta,      kTrack,     kSpanOn,  kInstantOn, kCounterOn, kArgOn,   kArgNameOn,
-      kFlowOn,    kDropOn,    kAllocated, kFreed,   kFreedAt,   kMemory,    kNoMemory};
+      kBeginWide, kEndNamed,  kInstant,   kCounter, kArg,       kArgName,   kFlowOut,  kFlowIn,
+      kSpanAt,    kStepLevel, kBase,      kOff,     kOn,        kDrop,      kPause,    kName,
+      kProbeCost, kMeta,      kTrack,     kSpanOn,  kInstantOn, kCounterOn, kArgOn,    kArgNameOn,
+      kFlowOn,    kDropOn,    kAllocated, kFreed,   kFreedAt,   kMemory,    kNoMemory, kGoesOnWith};
   std::vector<uint64_t> words;
   auto value = [&] { return (*random)() >> (*random)() % 64; };
   for (size_t i = 0; i < events; ++i) {

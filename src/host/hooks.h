@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "src/host/their_profilers.h"
+
 namespace crosscut::host {
 
 struct Hooks {
@@ -47,6 +49,7 @@ struct Surroundings {
   Hooks hooks;
   Gate gate;
   Limits limits;
+  const TheirProfilers* theirs = nullptr;
   void (*call_changed)();  // a plugin's CallInFlight() tells another thing now
 };
 

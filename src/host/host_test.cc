@@ -442,5 +442,27 @@ TEST_F(HostTest, ManySessionsOfTheDemoGrowNothing) {
   EXPECT_EQ(told, std::vector<std::string>{"demo on: "});
 }
 
+TEST(TheirProfilersTest, HasOneStateForAllOfThem) {
+  TheirProfilers theirs;
+  EXPECT_EQ(theirs.Now().order, 0u);
+  const std::pair<crosscut_profiler_moment, crosscut_profilers> story[] = {
+      {CROSSCUT_PROFILER_STARTS, CROSSCUT_PROFILERS_CHANGING},
+      {CROSSCUT_PROFILER_STARTED, CROSSCUT_PROFILERS_RUNNING},
+      {CROSSCUT_PROFILER_STARTS, CROSSCUT_PROFILERS_CHANGING},  // another
+      {CROSSCUT_PROFILER_ENDS, CROSSCUT_PROFILERS_CHANGING},    // the first, meanwhile
+      {CROSSCUT_PROFILER_ENDED, CROSSCUT_PROFILERS_CHANGING},
+      {CROSSCUT_PROFILER_ENDED, CROSSCUT_PROFILERS_NONE},  // the other could not start
+      {CROSSCUT_PROFILER_ENDED, CROSSCUT_PROFILERS_NONE},  // of nothing
+      {CROSSCUT_PROFILER_STARTS, CROSSCUT_PROFILERS_CHANGING}};
+  uint64_t order = 0;
+  for (const auto& [moment, state] : story) {
+    const TheirProfilers::State now = theirs.Change(moment);
+    EXPECT_EQ(now.state, state) << order;
+    EXPECT_EQ(now.order, ++order);
+  }
+  theirs.Clear();
+  EXPECT_EQ(theirs.Now().state, CROSSCUT_PROFILERS_NONE);
+}
+
 }  // namespace
 }  // namespace crosscut::host

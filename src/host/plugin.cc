@@ -140,27 +140,31 @@ void Plugin::End() {
   Post(kEnd);
 }
 
+template <class Body>
+void Plugin::CallHere(const char* function, Body body) {
+  called_here_.fetch_add(1);
+  if (!quarantined_.load() && !ending_.load()) {
+    char what[128];
+    if (!GuardedCall([](void* self) { (*static_cast<Body*>(self))(); }, &body, what, sizeof what)) {
+      char why[64];
+      snprintf(why, sizeof why, "%s threw an exception", function);
+      Quarantine("failed", why);
+    }
+  }
+  called_here_.fetch_sub(1);
+}
+
 void Plugin::SetLevel(uint32_t level) {
   const crosscut_plugin_callbacks* callbacks = pushes_.callbacks();
   if (callbacks->set_level == nullptr) return;
-  setting_level_.fetch_add(1);
-  if (!quarantined_.load() && !ending_.load()) CallSetLevel(callbacks, level);
-  setting_level_.fetch_sub(1);
+  CallHere("set_level", [&] { callbacks->set_level(callbacks->self, level); });
 }
 
-void Plugin::CallSetLevel(const crosscut_plugin_callbacks* callbacks, uint32_t level) {
-  struct Argument {
-    const crosscut_plugin_callbacks* callbacks;
-    uint32_t level;
-  } argument = {callbacks, level};
-  char what[128];
-  const bool good = GuardedCall(
-      [](void* self) {
-        const auto* a = static_cast<Argument*>(self);
-        a->callbacks->set_level(a->callbacks->self, a->level);
-      },
-      &argument, what, sizeof what);
-  if (!good) Quarantine("failed", "set_level threw an exception");
+void Plugin::OtherProfiler(const char* who, const TheirProfilers::State& theirs) {
+  const crosscut_plugin_callbacks* callbacks = pushes_.callbacks();
+  if (callbacks->other_profiler == nullptr) return;
+  CallHere("other_profiler",
+           [&] { callbacks->other_profiler(callbacks->self, who, theirs.state, theirs.order); });
 }
 
 void Plugin::CallInFlight(char* out, size_t bytes) const {
@@ -349,6 +353,9 @@ void Plugin::DoStart() {
   Answer answer;
   began_realtime_ns_ = base::RealtimeNs();
   pushes_.Accept(true);
+  if (around_->theirs != nullptr && around_->theirs->Now().order != 0) {
+    OtherProfiler("profiler", around_->theirs->Now());  // it may have loaded behind what was told
+  }
   const auto start = [this](TF_Status* status) {
     registration_.fns.start(&registration_.profiler, status);
   };
@@ -400,7 +407,7 @@ void Plugin::Destroy() {
   pushes_.Accept(false);
   ending_.store(true);
   (void)Invoke(kDestroyCall, around_->limits.destroy, [this] {
-    while (setting_level_.load() != 0) usleep(200);
+    while (called_here_.load() != 0) usleep(200);
     registration_.destroy_profiler(&registration_.profiler);
     registration_.destroy_profiler_fns(&registration_.fns);
   });

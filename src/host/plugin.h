@@ -38,6 +38,8 @@ class Plugin {
   bool Busy();
   // Calls the plugin's set_level on this thread, if it has one.
   void SetLevel(uint32_t level);
+  // Calls its other_profiler on this thread, if it has one.
+  void OtherProfiler(const char* who, const TheirProfilers::State& theirs);
   PushTable& pushes() { return pushes_; }
   const char* name() const { return name_; }
   const char* file() const { return file_; }  // without options
@@ -74,7 +76,9 @@ class Plugin {
   void DoStart();
   void DoStop(bool keep);
   void DoFlush();
-  void CallSetLevel(const crosscut_plugin_callbacks* callbacks, uint32_t level);
+  // Calls `body` with the plugin's callbacks on a thread of the program's.
+  template <class Body>
+  void CallHere(const char* function, Body body);
   void Destroy();
   void Collect();
   bool CallCollect(uint8_t* buffer, size_t* size);
@@ -122,10 +126,10 @@ class Plugin {
   // Quarantine(), AfterFork() -> whoever would ask or push; the first to exchange it tells why.
   // has_thread_: Begin(), Main() -> who counts the program's threads.
   std::atomic<bool> quarantined_{false}, has_thread_{false};
-  // End(), Destroy() -> Post(), SetLevel(); SetLevel() -> Destroy(): seq_cst, so that one of the
+  // End(), Destroy() -> Post(), CallHere(); CallHere() -> Destroy(): seq_cst, so that one of the
   // two sees the other.
   std::atomic<bool> ending_{false};
-  std::atomic<int> setting_level_{0};  // threads
+  std::atomic<int> called_here_{0};  // threads
   // Threads in Quarantine(): its reason may not be told yet. Raised before quarantined_ -> Busy(),
   // which reads it last.
   std::atomic<int> quarantining_{0};

@@ -46,6 +46,7 @@ void Registry::Load(const char* list, const Surroundings& around) {
     loaded_ = true;
     around_ = around;
     around_.call_changed = &Registry::CallChanged;
+    around_.theirs = &theirs_;
   }
   for (const char* at = list; *at != '\0';) {
     const size_t length = strcspn(at, ":");
@@ -86,6 +87,11 @@ void Registry::SetLevel(uint32_t level) {
   for (int i = 0; i < count_; ++i) plugins_[i]->SetLevel(level);
 }
 
+void Registry::OtherProfiler(const char* who, crosscut_profiler_moment moment) {
+  const TheirProfilers::State theirs = theirs_.Change(moment);
+  for (int i = 0; i < count_; ++i) plugins_[i]->OtherProfiler(who, theirs);
+}
+
 void Registry::Flush() {
   if (!Mine()) return;
   for (int i = 0; i < count_; ++i) plugins_[i]->Flush();
@@ -119,6 +125,7 @@ bool Registry::Await(int ms) {
 
 void Registry::AfterFork() {
   loaded_ = false;
+  theirs_.Clear();
   for (int i = 0; i < count_; ++i) plugins_[i]->AfterFork();
 }
 

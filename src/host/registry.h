@@ -6,6 +6,7 @@
 
 #include "src/collect/lock.h"
 #include "src/host/hooks.h"
+#include "src/host/their_profilers.h"
 
 namespace crosscut::host {
 
@@ -28,6 +29,8 @@ class Registry {
   void End();
   void SetLevel(uint32_t level);
   void Flush();
+  // Tells plugins of a profiler of the program's own, on this thread.
+  void OtherProfiler(const char* who, crosscut_profiler_moment moment);
   // Facts for a log that has just begun.
   void Republish();
   // Whether a plugin has something to do or to hand over.
@@ -49,6 +52,7 @@ class Registry {
   Plugin* plugins_[kMostPlugins] = {};
   std::atomic<int> count_{0};  // Load() -> all: the plugins below it are there
   bool loaded_ = false;
+  TheirProfilers theirs_;
   record::Mutex<record::LockRank::kPluginCalls> calls_mutex_;
 };
 

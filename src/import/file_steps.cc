@@ -14,7 +14,9 @@ uint64_t PutSteps(trace::Builder* builder, std::vector<FileStep> steps) {
     cut += step.end_ns > next ? 1 : 0;
     builder->StepBegin(step.track, step.begin_ns, step.name);
     builder->StepLevel(step.track, step.number, step.level, step.after_switch);
-    builder->StepEnd(step.track, std::min(step.end_ns, next));
+    if (!step.open || next != INT64_MAX) {
+      builder->StepEnd(step.track, std::min(step.end_ns, next));
+    }
   }
   return cut;
 }

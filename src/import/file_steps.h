@@ -14,6 +14,7 @@ struct FileStep {
   trace::NameId name;
   uint8_t level = 3;
   bool after_switch = false;
+  bool open = false;  // nobody told its end: it ends with its work
 };
 
 // Puts the steps of one process, in any order, into the builder. A step that is not over when the

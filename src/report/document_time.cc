@@ -11,33 +11,22 @@
 #include "src/report/numbers.h"
 #include "src/report/process_titles.h"
 #include "src/report/shown_text.h"
+#include "src/report/work.h"
 
 namespace crosscut::report {
 namespace {
 
-struct Operation {
-  std::string name;
-  int64_t wall_ns = 0, corrected_ns = 0;
-  std::map<std::string, int64_t> layers;
-};
-
 struct ProcessTime {
   std::string key;
-  bool steps = false;  // of its steps; else of its whole window
-  int64_t wall_ns = 0, excluded_ns = 0;
-  std::vector<Operation> operations;       // longest first
+  int64_t excluded_ns = 0;
+  ProcessWork of;                          // the longest first
   std::vector<std::string> layer_columns;  // longest first
 };
 
-// The sum of what is known.
-void AddKnown(int64_t ns, int64_t* sum) {
-  if (ns != analyze::kMissing) *sum += ns;
-}
-
-std::vector<std::string> LongestLayers(const std::vector<Operation>& operations, size_t most) {
+std::vector<std::string> LongestLayers(const std::vector<Work>& all, size_t most) {
   std::map<std::string, int64_t> sums;
-  for (const Operation& operation : operations) {
-    for (const auto& [layers, ns] : operation.layers) sums[layers] += ns;
+  for (const Work& work : all) {
+    for (const auto& [layers, ns] : work.layers) sums[layers] += ns;
   }
   std::vector<std::pair<int64_t, std::string>> order;
   for (const auto& [layers, ns] : sums) {
@@ -57,67 +46,41 @@ std::vector<std::string> LongestLayers(const std::vector<Operation>& operations,
 }
 
 // Sums up what does not fit into `most` rows.
-void FoldSmall(std::vector<Operation>* operations, size_t most) {
-  std::stable_sort(operations->begin(), operations->end(),
-                   [](const Operation& a, const Operation& b) { return a.wall_ns > b.wall_ns; });
-  if (operations->size() <= most) return;
-  Operation rest;
-  rest.name = "(" + FormatCount(static_cast<int64_t>(operations->size() - most + 1)) + " others)";
-  for (size_t i = most - 1; i < operations->size(); ++i) {
-    rest.wall_ns += (*operations)[i].wall_ns;
-    rest.corrected_ns += (*operations)[i].corrected_ns;
-    for (const auto& [layers, ns] : (*operations)[i].layers) rest.layers[layers] += ns;
+void FoldSmall(std::vector<Work>* all, size_t most) {
+  std::stable_sort(all->begin(), all->end(),
+                   [](const Work& a, const Work& b) { return a.wall_ns > b.wall_ns; });
+  if (all->size() <= most) return;
+  Work rest;
+  rest.name = "(" + FormatCount(static_cast<int64_t>(all->size() - most + 1)) + " others)";
+  for (size_t i = most - 1; i < all->size(); ++i) {
+    rest.wall_ns += (*all)[i].wall_ns;
+    rest.corrected_ns += (*all)[i].corrected_ns;
+    for (const auto& [layers, ns] : (*all)[i].layers) rest.layers[layers] += ns;
   }
-  operations->resize(most - 1);
-  operations->push_back(std::move(rest));
-}
-
-// Whether the process has steps that were observed: shares are then shares of these.
-bool HasSteps(const ReportData& data, std::string_view process) {
-  const Cells parts(data.Find("window_parts"));
-  for (size_t row = 0; row < parts.rows(); ++row) {
-    if (parts.Text("process", row) == process && parts.Text("part", row) == "steps") return true;
-  }
-  return false;
+  all->resize(most - 1);
+  all->push_back(std::move(rest));
 }
 
 ProcessTime TimeOf(const ReportData& data, size_t process_row, const DocumentOptions& options) {
-  const Cells processes(data.Find("processes")), work(data.Find("part_work"));
+  const Cells processes(data.Find("processes"));
   ProcessTime out;
   out.key = processes.Text("process", process_row);
-  out.steps = HasSteps(data, out.key);
   out.excluded_ns = processes.Int("excluded_ns", process_row);
-  std::map<std::string, size_t, std::less<>> known;
-  for (size_t row = 0; row < work.rows(); ++row) {
-    if (work.Text("process", row) != out.key) continue;
-    if (out.steps && work.Text("part", row) != "steps") continue;
-    const std::string_view name = work.Text("work", row);
-    const auto [at, added] = known.try_emplace(
-        std::string(work.Text("what", row)) + " " + std::string(name), out.operations.size());
-    if (added) {
-      out.operations.emplace_back().name = name.empty() ? "(no operation)" : base::ShownText(name);
-    }
-    Operation& operation = out.operations[at->second];
-    AddKnown(work.Int("ns", row), &operation.wall_ns);
-    AddKnown(work.Int("corrected_ns", row), &operation.corrected_ns);
-    AddKnown(work.Int("ns", row),
-             &operation.layers[LayersText(work.Text("layers", row), work.Int("device", row) == 1)]);
-    AddKnown(work.Int("ns", row), &out.wall_ns);
-  }
-  FoldSmall(&out.operations, options.operations);
-  out.layer_columns = LongestLayers(out.operations, options.layer_columns);
+  out.of = WorkOf(data, out.key);
+  FoldSmall(&out.of.work, options.operations);
+  out.layer_columns = LongestLayers(out.of.work, options.layer_columns);
   return out;
 }
 
-std::vector<std::string> RowOf(const ProcessTime& time, const Operation& operation, bool has_rest) {
+std::vector<std::string> RowOf(const ProcessTime& time, const Work& work, bool has_rest) {
   std::vector<std::string> row = {
-      operation.name,
-      FormatPercent(static_cast<double>(operation.wall_ns), static_cast<double>(time.wall_ns)),
-      FormatNs(operation.wall_ns), FormatNs(operation.corrected_ns)};
-  int64_t rest = operation.wall_ns;
+      work.name,
+      FormatPercent(static_cast<double>(work.wall_ns), static_cast<double>(time.of.wall_ns)),
+      FormatNs(work.wall_ns), FormatNs(work.corrected_ns)};
+  int64_t rest = work.wall_ns;
   for (const std::string& layers : time.layer_columns) {
-    const auto at = operation.layers.find(layers);
-    const int64_t ns = at == operation.layers.end() ? 0 : at->second;
+    const auto at = work.layers.find(layers);
+    const int64_t ns = at == work.layers.end() ? 0 : at->second;
     rest -= ns;
     row.push_back(ns == 0 ? "-" : FormatNs(ns));
   }
@@ -140,23 +103,23 @@ std::string HowStarted(const ReportData& data, size_t process_row) {
 
 Section SectionOf(const ReportData& data, const ProcessTime& time, size_t row) {
   Section section;
-  section.heading = (time.steps ? "Where the steps' time went: " : "Where the time went: ") +
+  section.heading = (time.of.of_steps ? "Where the steps' time went: " : "Where the time went: ") +
                     ProcessName(data, time.key) + HowStarted(data, row);
-  Operation total;
+  Work total;
   total.name = "in all";
   size_t shown = 0;
-  for (const Operation& operation : time.operations) {
-    total.wall_ns += operation.wall_ns;
-    total.corrected_ns += operation.corrected_ns;
-    for (const auto& [layers, ns] : operation.layers) total.layers[layers] += ns;
+  for (const Work& work : time.of.work) {
+    total.wall_ns += work.wall_ns;
+    total.corrected_ns += work.corrected_ns;
+    for (const auto& [layers, ns] : work.layers) total.layers[layers] += ns;
   }
   for (const auto& [layers, ns] : total.layers) shown += ns > 0;
   const bool has_rest = shown > time.layer_columns.size();
   section.grid.heads = {{"what", false}, {"share"}, {"wall time"}, {"corrected"}};
   for (const std::string& layers : time.layer_columns) section.grid.heads.push_back({layers});
   if (has_rest) section.grid.heads.push_back({"other"});
-  for (const Operation& operation : time.operations) {
-    section.grid.rows.push_back(RowOf(time, operation, has_rest));
+  for (const Work& work : time.of.work) {
+    section.grid.rows.push_back(RowOf(time, work, has_rest));
   }
   section.grid.rows.push_back(RowOf(time, total, has_rest));
   section.grid.last_is_total = true;
@@ -201,11 +164,6 @@ std::string ProcessName(const ReportData& data, std::string_view key) {
   return base::ShownText(data.titles->Of(key));
 }
 
-std::string LayersText(std::string_view layers, bool device) {
-  if (layers.empty()) return device ? "device" : "unknown";
-  return std::string(layers) + (device ? "+device" : "");
-}
-
 void AddTime(const ReportData& data, const DocumentOptions& options, Document* out) {
   const Cells processes(data.Find("processes"));
   // As in the verdict; what it does not speak of, such as a launcher of ranks, comes behind.
@@ -228,7 +186,8 @@ void AddTime(const ReportData& data, const DocumentOptions& options, Document* o
     out->sections.push_back(SectionOf(data, TimeOf(data, order[i], options), order[i]));
     if (i == 0) {
       out->sections.back().before = {
-          "A row is an operation, or outside of them the line that samples saw (an estimate). A "
+          "A row is an operation, or outside of them the program's line by the sample next to it. "
+          "A "
           "column is the layers that worked at that moment (a+b: both at once). Every instant "
           "counts once, so rows and columns add up. Corrected: without what recording itself "
           "cost."};

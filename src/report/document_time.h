@@ -20,7 +20,4 @@ std::string CountText(int64_t count);
 // The name of the process with that key for people: "train.py (pid 4711)".
 std::string ProcessName(const ReportData& data, std::string_view key);
 
-// A set of layers for people: "framework+python", "device", "unknown".
-std::string LayersText(std::string_view layers, bool device);
-
 }  // namespace crosscut::report

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <string>
 #include <vector>
 
@@ -10,13 +9,12 @@
 #include "src/report/cells.h"
 #include "src/report/document_time.h"
 #include "src/report/numbers.h"
+#include "src/report/verdict_words.h"
 
 namespace crosscut::report {
 namespace {
 
 constexpr size_t kMostProcesses = 4;  // beside the first
-
-std::string Share(double share) { return FormatPercent(share, 1, true); }
 
 // "dl.py:8 Slow.__getitem__ (1.07 s of 1.36 s, 31.4 ms a step)."
 std::string BlameText(const Cells& verdict, size_t row) {
@@ -28,12 +26,11 @@ std::string BlameText(const Cells& verdict, size_t row) {
 
 // What it can gain, and what to try.
 std::string GainText(const Cells& verdict, size_t row) {
-  const double gain = verdict.Real("gain_share", row), low = verdict.Real("gain_low_share", row);
-  std::string out =
-      "If all of this cost nothing, the time would be shorter by " + Share(gain) + " at most";
-  if (std::isfinite(low)) {
-    out += " (95 %: " + Share(low) + " to " + Share(verdict.Real("gain_high_share", row)) + ")";
-  }
+  const GainWords gain = GainWordsOf(verdict, row);
+  std::string out = gain.known
+                        ? "If this cost nothing, the time would be shorter by " + gain.most
+                        : "What the time would be shorter by if this cost nothing is " + gain.most;
+  if (!gain.half.empty()) out += "; at half its cost by " + gain.half;
   return out + ". Try: " + base::ShownText(verdict.Text("action", row)) + ".";
 }
 
@@ -102,6 +99,12 @@ void AddVerdict(const ReportData& data, Document* out) {
   if (processes > kMostProcesses) {
     section.before.push_back(FormatCount(static_cast<int64_t>(processes - kMostProcesses)) +
                              " more processes: table verdict.");
+  }
+  const Cells changes(data.Find("step_changes"));
+  for (size_t row = 0; row < changes.rows(); ++row) {
+    if (changes.Text("process", row) != first || changes.Text("finding", row).empty()) continue;
+    section.before.push_back(base::ShownText(changes.Text("finding", row)));
+    break;  // one line; the table has those of other kinds
   }
   const std::string parts = PartsText(data, first);
   if (!parts.empty()) section.before.push_back(parts);

@@ -75,12 +75,12 @@ std::string TitleHtml(const ReportData& data) {
 }
 
 std::string CellsLeftOut(const ReportData& data) {
-  const Table* overlap = data.Find("overlap");
-  if (overlap == nullptr || overlap->rows() <= kMaxPageCells) return "";
+  const Table* work = data.Find("part_work");
+  if (work == nullptr || work->rows() <= kMaxPageCells) return "";
   return "<p class=\"note\">The bars are made of the " +
          FormatCount(static_cast<int64_t>(kMaxPageCells)) + " largest of " +
-         FormatCount(static_cast<int64_t>(overlap->rows())) +
-         " cells; <code>crosscut table RUN overlap</code> has all of them.</p>";
+         FormatCount(static_cast<int64_t>(work->rows())) +
+         " rows; <code>crosscut table RUN part_work</code> has all of them.</p>";
 }
 
 // A section that the script fills, and shows where there is something to show.

@@ -6,8 +6,10 @@
 #include <optional>
 #include <string_view>
 
+#include "src/report/cells.h"
 #include "src/report/numbers.h"
 #include "src/report/shown_text.h"
+#include "src/report/work.h"
 
 namespace crosscut::report {
 namespace {
@@ -29,47 +31,26 @@ std::string Number(const std::string& text) {
   return "<b class=\"n\">" + EscapeHtml(text) + "</b>";
 }
 
-// The row with the largest value of those for which `counts` holds.
-template <class Counts>
-std::optional<size_t> LargestRow(const Integers& values, Counts counts) {
-  std::optional<size_t> best;
-  for (size_t row = 0; row < values.size(); ++row) {
-    if (!counts(row) || values[row] == analyze::kMissing) continue;
-    if (!best || values[row] > values[*best]) best = row;
-  }
-  return best;
-}
-
 struct MainProcess {
   std::string key;
   int64_t wall_ns = 0;
   size_t processes = 0;
 };
 
-// The process that lived longest; the first of equals, which is the one that began it all.
+// The process that the verdict speaks of first; without a verdict the one that lived longest, the
+// first of equals.
 std::optional<MainProcess> FindMain(const ReportData& data) {
-  const Table* table = data.Find("processes");
-  const auto* keys = Find<Texts>(table, "process");
-  const auto* walls = Find<Integers>(table, "wall_ns");
-  if (keys == nullptr || walls == nullptr) return std::nullopt;
-  const auto row = LargestRow(*walls, [](size_t) { return true; });
-  if (!row) return std::nullopt;
-  return MainProcess{(*keys)[*row], (*walls)[*row], keys->size()};
-}
-
-std::string LargestLayers(const ReportData& data, const std::string& process,
-                          const std::string& operation) {
-  const Table* table = data.Find("overlap");
-  const auto* processes = Find<Texts>(table, "process");
-  const auto* operations = Find<Texts>(table, "operation");
-  const auto* layers = Find<Texts>(table, "layers");
-  const auto* ns = Find<Integers>(table, "ns");
-  if (processes == nullptr || operations == nullptr || layers == nullptr || ns == nullptr) {
-    return "";
+  const Cells processes(data.Find("processes")), verdict(data.Find("verdict"));
+  std::optional<MainProcess> longest;
+  for (size_t row = 0; row < processes.rows(); ++row) {
+    const std::string key(processes.Text("process", row));
+    const int64_t wall_ns = processes.Int("wall_ns", row);
+    if (wall_ns == analyze::kMissing) continue;
+    const MainProcess process{key, wall_ns, processes.rows()};
+    if (verdict.rows() > 0 && verdict.Text("process", 0) == key) return process;
+    if (!longest || wall_ns > longest->wall_ns) longest = process;
   }
-  const auto row = LargestRow(
-      *ns, [&](size_t r) { return (*processes)[r] == process && (*operations)[r] == operation; });
-  return row ? (*layers)[*row] : "";
+  return longest;
 }
 
 std::string WallSentence(const ReportData& data, const MainProcess& main) {
@@ -81,26 +62,24 @@ std::string WallSentence(const ReportData& data, const MainProcess& main) {
   return out + ". ";
 }
 
+// "Its 408 steps took 30.18 s; the largest part, backward, is 56 % of that, ..."
 std::string ShareSentence(const ReportData& data, const MainProcess& main) {
-  const Table* table = data.Find("operations");
-  const auto* processes = Find<Texts>(table, "process");
-  const auto* operations = Find<Texts>(table, "operation");
-  const auto* walls = Find<Integers>(table, "wall_ns");
-  if (processes == nullptr || operations == nullptr || walls == nullptr) return "";
-  const auto row = LargestRow(
-      *walls, [&](size_t r) { return (*processes)[r] == main.key && !(*operations)[r].empty(); });
-  if (!row || (*walls)[*row] <= 0) return "";
-  const std::string& operation = (*operations)[*row];
-  std::string out = "The largest operation, " + Strong(operation) + ", took " +
-                    Number(FormatPercent(static_cast<double>((*walls)[*row]),
-                                         static_cast<double>(main.wall_ns), true));
-  const std::string layers = LargestLayers(data, main.key, operation);
-  if (!layers.empty()) {
-    std::string words;
-    for (const char c : layers) words += c == '+' ? std::string(" with ") : std::string(1, c);
-    out += ", mostly in " + Strong(words);
+  const ProcessWork of = WorkOf(data, main.key);
+  const Work* largest = nullptr;
+  for (const Work& work : of.work) {
+    if (largest == nullptr || work.wall_ns > largest->wall_ns) largest = &work;
   }
-  return out + ". ";
+  if (largest == nullptr || largest->wall_ns <= 0) return "";
+  std::string out =
+      of.of_steps ? "Its steps took " + Number(FormatNs(of.wall_ns)) + ", of which " : "Of that, ";
+  out += Strong(largest->name) + " took " +
+         Number(FormatPercent(static_cast<double>(largest->wall_ns),
+                              static_cast<double>(of.wall_ns), true));
+  std::pair<int64_t, std::string> most;
+  for (const auto& [layers, ns] : largest->layers) most = std::max(most, {ns, layers});
+  std::string words;
+  for (const char c : most.second) words += c == '+' ? std::string(" with ") : std::string(1, c);
+  return out + (most.second == "unknown" ? "" : ", mostly in " + Strong(words)) + ". ";
 }
 
 // Measured against control steps: our part of a step, with half the width of its interval.
@@ -136,7 +115,7 @@ std::string EstimatedCost(const ReportData& data, const MainProcess& main) {
     const bool tiny = static_cast<double>(cost) < 0.0005 * wall;
     return "Crosscut itself cost " + std::string(tiny ? "less than " : "about ") +
            Number(tiny ? "0.1 %" : FormatPercent(static_cast<double>(cost), wall, true)) +
-           " of it, estimated and not checked; <i>corrected</i> times are without that.";
+           " of the run, estimated and not checked; <i>corrected</i> times are without that.";
   }
   return "";
 }

@@ -356,12 +356,14 @@ std::string PageJson(const ReportData& data) {
     }
   };
   add("processes", {"process", "pid", "name", "start_ns", "wall_ns", "complete"}, AllRows);
-  add("overlap", {"process", "operation", "layers", "device", "ns", "corrected_ns"},
+  add("verdict", {"process"}, AllRows);  // in which order processes are spoken of
+  add("part_work", {"process", "part", "work", "what", "layers", "device", "ns", "corrected_ns"},
       [](const Table& t) { return LargestRows(t, "ns", kMaxPageCells); });
   add("steps",
       {"process", "step", "kind", "begin_ns", "end_ns", "wall_ns", "control", "level", "open"},
       [&](const Table& t) { return ThinnedSteps(t, data.timeline); });
-  add("step_summary", {"process", "kind", "steps", "median_ns"}, AllRows);
+  add("step_summary", {"process", "kind", "steps", "control_steps", "marks_steps", "median_ns"},
+      AllRows);
   add("outliers", {"process", "step", "kind", "median_ns", "layers", "grew_ns"}, AllRows);
   const Table* steps = data.Find("steps");
   out += ",\"all_steps\":" + std::to_string(steps == nullptr ? 0 : steps->rows());

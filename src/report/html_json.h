@@ -11,7 +11,7 @@ namespace crosscut::report {
 
 // If there are more steps, only the slowest and the fastest of each group of neighbours stay.
 inline constexpr size_t kMaxPageSteps = 6000;
-// If `overlap` has more cells, only the largest stay, and the page says so.
+// If `part_work` has more rows, only the largest stay, and the page says so.
 inline constexpr size_t kMaxPageCells = 20000;
 
 // The zero of the page's times: the begin of the run on the trace's clock, in ns.

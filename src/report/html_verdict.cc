@@ -1,18 +1,15 @@
 #include "src/report/html_verdict.h"
 
-#include <cmath>
-
 #include "src/report/cells.h"
 #include "src/report/html_contents.h"
 #include "src/report/numbers.h"
 #include "src/report/shown_text.h"
+#include "src/report/verdict_words.h"
 
 namespace crosscut::report {
 namespace {
 
 constexpr size_t kMostProcesses = 4;  // beside the first
-
-std::string Share(double share) { return FormatPercent(share, 1, true); }
 
 std::string Line(const char* what, const std::string& html) {
   return std::string("<div><dt>") + what + "</dt><dd>" + html + "</dd></div>";
@@ -26,14 +23,11 @@ std::string TableLink(const std::string& table) {
 }
 
 std::string GainHtml(const Cells& cells, size_t row) {
-  const double gain = cells.Real("gain_share", row);
-  if (!std::isfinite(gain) || cells.Text("cause", row) == "none") return "";
-  std::string out = "at most " + Share(gain) + " of the time";
-  const double low = cells.Real("gain_low_share", row), high = cells.Real("gain_high_share", row);
-  if (std::isfinite(low) && std::isfinite(high)) {
-    out += " (95 %: " + Share(low) + " to " + Share(high) + ")";
-  }
-  return out + ": an upper bound, as if nothing else took its place";
+  if (cells.Text("cause", row) == "none") return "";
+  const GainWords gain = GainWordsOf(cells, row);
+  if (!gain.known) return gain.most;
+  return gain.most + " of the time" + (gain.half.empty() ? "" : "; at half its cost " + gain.half) +
+         ": an upper bound, as if nothing else took its place";
 }
 
 std::string EvidenceHtml(const Cells& cells, size_t row) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "src/analyze/figures.h"
 #include "src/base/shell_word.h"
 #include "src/base/shown_text.h"
 #include "src/report/cells.h"
@@ -13,6 +14,7 @@
 #include "src/report/document_verdict.h"
 #include "src/report/numbers.h"
 #include "src/report/shown_text.h"
+#include "src/report/work.h"
 
 namespace crosscut::report {
 namespace {
@@ -171,12 +173,12 @@ std::string BudgetText(const Cells& check, size_t row) {
   return std::isfinite(budget) ? ", of a budget of " + FormatPercent(budget, 1) : "";
 }
 
-// "about 0.79 % of a step (95 %: 0.61 % to 0.98 %)". Where zero is among what it may be, only the
-// most that it may be says something.
+// "about 0.79 % of a step (95 %: 0.61 % to 0.98 %)". Where zero is among what it may be, it is not
+// known.
 std::string CostWords(double cost, double low, double high, const char* of) {
   if (low <= 0) {
-    return "too little to tell from noise here (95 %: at most " +
-           FormatPercent(std::max(0.0, high), 1) + " of " + of + ")";
+    return "is not known: between 0 % and " + FormatPercent(std::max(0.0, high), 1) + " of " + of +
+           " (95 %)";
   }
   return "about " + FormatPercent(cost, 1) + " of " + of + " (95 %: " + FormatPercent(low, 1) +
          " to " + FormatPercent(high, 1) + ")";
@@ -265,6 +267,46 @@ void AddSources(const ReportData& data, Document* out) {
   if (!text.empty()) out->facts.emplace_back("Sources", text);
 }
 
+// "0.85 processors, 388 MiB": what a process used on the mean, and at most.
+struct Use {
+  int64_t cpu_ns = 0, ns = 0, bytes = analyze::kMissing;
+  double processors() const { return static_cast<double>(cpu_ns) / static_cast<double>(ns); }
+  std::string text() const {
+    char words[64];
+    snprintf(words, sizeof words, "%.3g processors", processors());
+    if (bytes == analyze::kMissing) return words;
+    return words + (", " + analyze::BytesText(bytes));
+  }
+};
+
+// Of the processes that used most.
+void AddUse(const ReportData& data, Document* out) {
+  constexpr size_t kMost = 3;
+  const Cells rows(data.Find("utilization"));
+  std::map<std::string_view, Use> by_process;
+  for (size_t row = 0; row < rows.rows(); ++row) {
+    Use& use = by_process[rows.Text("process", row)];
+    const int64_t bytes = rows.Int("resident_bytes", row);
+    use.cpu_ns += rows.Int("cpu_ns", row);
+    use.ns += rows.Int("end_ns", row) - rows.Int("begin_ns", row);
+    if (bytes != analyze::kMissing) use.bytes = std::max(use.bytes, bytes);
+  }
+  std::erase_if(by_process, [](const auto& one) { return one.second.ns <= 0; });
+  if (by_process.empty()) return;
+  std::vector<std::pair<std::string_view, Use>> all(by_process.begin(), by_process.end());
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.second.cpu_ns > b.second.cpu_ns; });
+  std::string text;
+  for (size_t i = 0; i < std::min(all.size(), kMost); ++i) {
+    const std::string who = all.size() > 1 ? ProcessName(data, all[i].first) + " " : "";
+    text += (text.empty() ? "" : "; ") + who + all[i].second.text();
+  }
+  if (all.size() > kMost) {
+    text += "; " + FormatCount(static_cast<int64_t>(all.size() - kMost)) + " more processes";
+  }
+  out->facts.emplace_back("Used", text + " (on the mean, and resident at most)");
+}
+
 // What memory was not given back, or not given.
 void AddMemory(const ReportData& data, Document* out) {
   constexpr size_t kMost = 5;
@@ -309,7 +351,7 @@ std::span<const std::string_view> DocumentTables() {
       "verdict",         "processes",       "window_parts", "part_work",      "step_summary",
       "step_kinds",      "periodic_steps",  "outliers",     "step_operators", "functions",
       "overhead_check",  "overhead_levels", "overhead",     "sources",        "memory_leaks",
-      "memory_failures", "memory_growth"};
+      "memory_failures", "memory_growth",   "utilization",  "step_changes"};
   return kTables;
 }
 
@@ -327,6 +369,7 @@ Document MakeDocument(const ReportData& data, const DocumentOptions& options) {
   AddFunctions(data, options, &out);
   AddMemory(data, &out);
   AddOverhead(data, &out);
+  AddUse(data, &out);
   AddSources(data, &out);
   AddNext(data, &out);
   return out;

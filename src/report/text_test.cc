@@ -92,10 +92,24 @@ TEST(Text, SaysFirstWhatIsMissing) {
 
 TEST(Text, ShowsNumbersOfTheTables) {
   const std::string text = RenderText(Sample("train.py"), {});
-  for (const char* part : {"80.0 %", "800 ns", "700 ns", "+python", "unknown", "(no operation)",
+  for (const char* part : {"80.0 %", "800 ns", "700 ns", "+python", "unknown", "(no line seen)",
                            "in all", "1.000 µs"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
+}
+
+TEST(Text, SaysWhatProcessorsAndMemoryWereUsed) {
+  ReportData data = Sample("train.py");
+  EXPECT_EQ(RenderText(data, {100, false}).find("Used"), std::string::npos);
+  data.tables.push_back({"utilization",
+                         {{"process", Texts{"p1", "p1"}},
+                          {"begin_ns", Integers{0, 400}},
+                          {"end_ns", Integers{400, 1000}},
+                          {"cpu_ns", Integers{400, 1100}},
+                          {"resident_bytes", Integers{1 << 30, analyze::kMissing}}},
+                         {}});
+  const std::string text = RenderText(data, {100, false});
+  EXPECT_NE(text.find("1.5 processors, 1 GiB (on the mean"), std::string::npos) << text;
 }
 
 TEST(Text, SharesAreThoseOfTheStepsWhereThereAreSome) {
@@ -144,7 +158,7 @@ TEST(Text, OpensWithTheVerdict) {
   ASSERT_NE(title, std::string::npos);
   EXPECT_EQ(text.substr(title + 9, 25), "  Input-bound: it waits.\n") << text;
   EXPECT_NE(text.find("train.py:9 load (7 of 10 ms)."), std::string::npos) << text;
-  EXPECT_NE(text.find("70.0 % at most (95 %: 60.0 % to 80.0 %)"), std::string::npos) << text;
+  EXPECT_NE(text.find("shorter by 70 % at most (95 %: 60 % to 80 %)"), std::string::npos) << text;
   EXPECT_NE(text.find("Also: Python code takes 20 %."), std::string::npos) << text;
   EXPECT_LT(text.find("Input-bound"), text.find("Command"));
 }

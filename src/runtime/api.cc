@@ -8,6 +8,7 @@
 
 #include "crosscut/crosscut.h"
 #include "src/collect/clock.h"
+#include "src/host/registry.h"
 #include "src/runtime/error.h"
 #include "src/runtime/plugins.h"
 #include "src/runtime/session.h"
@@ -115,6 +116,8 @@ void crosscut_frames(int in) {
 }
 uint32_t crosscut_sessions(void) { return Recorder::Get().session(); }
 int crosscut_in_control(void) { return InControl(Session::Get().state()) ? 1 : 0; }
+double crosscut_budget_before_steps(void) { return Session::Get().budget_before_steps(); }
+int crosscut_whole(int on) { return Session::Get().RecordWhole(on != 0); }
 int crosscut_active(void) { return Session::Get().open(); }
 const char* crosscut_run_dir(void) { return Session::Get().run_dir(); }
 const char* crosscut_process_key(void) { return Session::Get().process_key(); }
@@ -143,6 +146,14 @@ int crosscut_collected(const char* source, const char* format, const void* bytes
     return crosscut::record::Fail(CROSSCUT_EINVAL, "a profile needs source, format and bytes");
   }
   return Session::Get().Collected({source, format, bytes, size, {begin_realtime_ns, error_ns}});
+}
+
+int crosscut_other_profiler(const char* who, crosscut_profiler_moment moment) {
+  if (who == nullptr || moment < CROSSCUT_PROFILER_STARTS || moment > CROSSCUT_PROFILER_ENDED) {
+    return crosscut::record::Fail(CROSSCUT_EINVAL, "a profiler needs a name and a moment");
+  }
+  crosscut::host::Registry::Get().OtherProfiler(who, moment);
+  return CROSSCUT_OK;
 }
 
 }  // extern "C"

@@ -90,9 +90,11 @@ void StepBudget::Set(uint64_t seed, double share, double ns_per_tick) {
   ns_per_tick_ = ns_per_tick;
 }
 
+// Where nobody counted the words, a cost beside them stands for all of it.
 double StepBudget::Guess(int level) const {
   if (level == 0 || steps_[level] == 0) return 0;
-  return words_[level] / steps_[level] * kNsPerWord / ns_per_tick_;
+  if (counted_[level] == 0) return level == kMarks ? 0 : Unseen();
+  return WordsOf(level) * kNsPerWord / ns_per_tick_;
 }
 
 // What a step may cost beside its words.
@@ -131,7 +133,11 @@ double StepBudget::CostOf(int level) const {
   return std::max(0.0, cost.mean() + kUnsure / std::sqrt(cost.weights));
 }
 
-double StepBudget::CostOfSwitch() const {
+double StepBudget::CostOfSwitch(int upper) const {
+  return ColdAfterSwitch() + switching_[upper].middle();
+}
+
+double StepBudget::ColdAfterSwitch() const {
   const double guess = kNsPerSwitch / ns_per_tick_;
   if (first_.count() < kFewSamples) return guess;
   Weighted cost;
@@ -144,7 +150,7 @@ double StepBudget::CostOfSwitch() const {
 }
 
 double StepBudget::Spent() const {
-  double spent = switches_ * CostOfSwitch();
+  double spent = switches_ * ColdAfterSwitch() + switched_ticks_;
   for (int level = 0; level < kLevels; ++level) spent += steps_[level] * CostOf(level);
   return std::min(spent, Own() / 2);
 }
@@ -173,15 +179,30 @@ StepBudget::Each StepBudget::Group::Shortest(int of) const {
   return mean;
 }
 
-void StepBudget::Ended(const Piece& piece) {
+void StepBudget::CountSwitch(Piece* piece) {
+  piece->cpu_ticks = std::max(0.0, piece->cpu_ticks - piece->switch_ticks);
+  if (switches_++ == 0) {
+    piece->ticks = std::max(piece->cpu_ticks, piece->ticks - piece->switch_ticks);
+    return;
+  }
+  switching_[std::max(DetailOf(piece->level), now_.level)].Add(piece->switch_ticks);
+  switched_ticks_ += piece->switch_ticks;
+}
+
+void StepBudget::Ended(Piece piece) {
   const int level = DetailOf(piece.level);
   const auto steps = static_cast<double>(piece.steps);
+  if (piece.after_switch) CountSwitch(&piece);
+  if (piece.words >= 0) {
+    counted_[level] += steps;
+    words_[level] += piece.words;
+  } else {
+    piece.words = WordsOf(level) * steps;
+  }
   ticks_ += piece.ticks;
   cpu_ticks_ += piece.cpu_ticks;
   all_steps_ += steps;
   steps_[level] += steps;
-  words_[level] += piece.words;
-  switches_ += piece.after_switch;
   if (piece.after_switch || level != now_.level) return BeginStretch(piece);
   Stretch& now = now_;
   const Each each = {piece.cpu_ticks / steps, piece.words / steps, piece.steps};
@@ -230,7 +251,7 @@ void StepBudget::LookAtSwitch() {
 double StepBudget::More(const Group& upper, const Group& lower, int level) {
   const int of = std::min(upper.count, lower.count);
   const Each dear = upper.Shortest(of), cheap = lower.Shortest(of);
-  const double words = words_[level] / std::max(steps_[level], 1.0);
+  const double words = WordsOf(level);
   const double least = words / kMostWords, most = std::max(words * kMostWords, 1.0);
   const double as_usual = (words + 1) / (std::clamp(dear.words, least, most) + 1);
   shortest_.Add(cheap.ticks * as_usual);
@@ -256,16 +277,16 @@ void StepBudget::Compare() {
   }
 }
 
-// What a run of the plan costs, in ticks; in doubt, what it may cost.
-double StepBudget::CostOfRun(bool in_doubt) const {
-  double steps = 0, run = 0;
+// What a step of the plan costs, in ticks; in doubt, what it may cost.
+double StepBudget::CostOfPlan(bool in_doubt) const {
+  double steps = 0, sum = 0;
   for (int level = 0; level < kLevels; ++level) {
     double cost = CostOf(level);
     if (in_doubt && cost > 0) cost = std::max(cost, kDoubt * Guess(level) + Unseen());
     steps += planned_[level];
-    run += planned_[level] * cost;
+    sum += planned_[level] * cost + planned_switches_[level] * CostOfSwitch(level);
   }
-  return (run + planned_switches_ * CostOfSwitch()) * kRunSteps / std::max(steps, 1.0);
+  return sum / std::max(steps, 1.0);
 }
 
 // What the plan's control steps cost a step of a run that is left out, by the switches to them and
@@ -273,7 +294,7 @@ double StepBudget::CostOfRun(bool in_doubt) const {
 double StepBudget::CostOfControl() const {
   double steps = 0;
   for (const double planned : planned_) steps += planned;
-  return planned_hidden_ * CostOfSwitch() / std::max(steps, 1.0);
+  return planned_hidden_ * CostOfSwitch(kMarks) / std::max(steps, 1.0);
 }
 
 // The plan's main level, lately.
@@ -288,47 +309,56 @@ int StepBudget::Planned() const {
 // Whether it is unknown that the plan fits.
 bool StepBudget::Open() const {
   const int level = Planned();
-  const double room = share_ * OwnOfStep() * kRunSteps;
+  const double room = share_ * OwnOfStep();
   const Samples& settled = settled_[level][0];
-  if (settled.count() < kMeasured) return CostOfRun(true) > room;
-  const double cost = CostOfRun(false);
-  return cost < room && cost + 2 * std::sqrt(settled.error2()) * kRunSteps > room;
+  if (settled.count() < kMeasured) return CostOfPlan(true) > room;
+  const double cost = CostOfPlan(false);
+  return cost < room && cost + 2 * std::sqrt(settled.error2()) > room;
 }
 
 // Of the runs that the plan describes so many are kept that the mean over all steps meets the
 // share: what was spent too much is to come in again within half as many steps as there were.
-void StepBudget::ChooseRun(uint64_t run) {
+void StepBudget::ChooseRun(const StepRun& run) {
   const uint64_t before = chosen_++;
   if (before < kMostMeasured && Open()) {
     run_ = before % 2 == 0 ? Run::kMeasuredLeftOut : Run::kMeasured;
     return;
   }
   // At its edges its neighbours are not kept.
-  const double cost = CostOfRun(false) + 2 * (1 - kept_) * CostOfSwitch();
+  const double edges = 2 * (1 - kept_) * CostOfSwitch(Planned());
+  const double cost = CostOfPlan(false) + edges / static_cast<double>(run.steps);
   const double control = CostOfControl();
   shows_control_ = control < share_ * OwnOfStep() / 2;
-  const double left_out = (CostOf(kMarks) + (shows_control_ ? control : 0)) * kRunSteps;
-  const double runs = all_steps_ / kRunSteps;
+  const double left_out = CostOf(kMarks) + (shows_control_ ? control : 0);
   const double spent = Spent();
   const double room = share_ * (Own() - spent);
-  const double income = room / runs + (room - spent) / std::max(runs / 2, 8.0);
+  const double steps = all_steps_, least = 8 * double{kLeastRunSteps};
+  const double income = room / steps + (room - spent) / std::max(steps / 2, least);
   const bool fits = cost <= std::max(income, left_out);
   kept_ = fits ? 1 : std::max((income - left_out) / (cost - left_out), kLeastKept);
-  run_ = Chance(seed_, run) < kept_ ? Run::kKept : Run::kLeftOut;
+  run_ = Chance(seed_, run.number) < kept_ ? Run::kKept : Run::kLeftOut;
+}
+
+// A run begins and ends with a change of level, so runs are long where there are many steps.
+StepBudget::StepRun StepBudget::RunOf(uint64_t step) {
+  constexpr uint64_t kLongerFrom = 160, kTimes = 4;  // runs
+  const uint64_t from = kLongerFrom * kLeastRunSteps, length = kTimes * kLeastRunSteps;
+  if (step < from) return {step / kLeastRunSteps, kLeastRunSteps, step % kLeastRunSteps == 0};
+  return {kLongerFrom + (step - from) / length, length, (step - from) % length == 0};
 }
 
 format::StepLevel StepBudget::LevelFor(uint64_t step, format::StepLevel planned) {
   if (!limits()) return planned;
   const int level = DetailOf(planned);
   planned_[level] += 1;
-  planned_switches_ += level != planned_before_;
+  planned_switches_[std::max(level, planned_before_)] += level != planned_before_;
   planned_hidden_ += (level == 0) != (planned_before_ == 0);
   planned_before_ = level;
   if (all_steps_ < kFreeSteps) return planned;
-  if (step % kRunSteps == 0) {
-    ChooseRun(step / kRunSteps);
+  if (const StepRun run = RunOf(step); run.begins) {
+    ChooseRun(run);
     for (double& count : planned_) count *= kPlanFades;
-    planned_switches_ *= kPlanFades;
+    for (double& count : planned_switches_) count *= kPlanFades;
     planned_hidden_ *= kPlanFades;
   }
   switch (run_) {

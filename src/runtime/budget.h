@@ -1,12 +1,12 @@
 // Keeps what the recording costs within a share of the program's own time, by recording fewer
 // steps.
 //
-// The step plan says which level each step would have. Steps come in runs of kRunSteps, and a run
-// is kept with a chance that follows from what the levels cost here. The steps of a run that is not
-// kept are left out: they have the level marks, but for the plan's control steps, which stay what
-// they are unless the switches to them take half of what there is. A number that (seed, run) tells
-// is compared with that chance, so of processes that count their steps alike one with less room
-// keeps a part of the runs that the others keep.
+// The step plan says which level each step would have. Steps come in runs, which grow with the
+// steps that have been, as its blocks do; a run is kept with a chance that follows from what the
+// levels cost here. The steps of a run that is not kept are left out: they have the level marks,
+// but for the plan's control steps, which stay what they are unless the switches to them take half
+// of what there is. A number that (seed, run) tells is compared with that chance, so of processes
+// that count their steps alike one with less room keeps a part of the runs that the others keep.
 //
 // Costs are compared in the processor's time of the thread that makes the steps, and are held
 // against its own time: without what it waited for a processor. So a program that sleeps has much
@@ -26,7 +26,10 @@
 // less than the words. These are as uncertain as they are large, and say nothing of calls that are
 // too short to be recorded.
 //
-// What the steps right behind a change take longer than those that follow is what it costs.
+// What the sources do at a change is timed, and a change costs the more the more detailed the upper
+// of its two levels is: a profiler that runs with operators hands over what it collected. Beside
+// that, what the steps right behind a change take longer than those that follow is what it costs.
+// The first change hands over what the program did before its first step, so it counts as none.
 //
 // Short blocks have no settled steps. Where it is open whether the plan fits, a few runs behind the
 // first steps are measured: marks and the plan's main level take turns. What marks cost themselves
@@ -44,10 +47,17 @@ namespace crosscut::record {
 
 class StepBudget {
  public:
-  static constexpr uint64_t kRunSteps = 24;
+  static constexpr uint64_t kLeastRunSteps = 24;
   // So many have ended before one is left out, in a session that begins late, too: until then too
   // little is known of costs.
   static constexpr uint64_t kFreeSteps = 96;
+
+  // The run in which a step is. Those of one length begin at multiples of it.
+  struct StepRun {
+    uint64_t number, steps;
+    bool begins;  // with this step
+  };
+  static StepRun RunOf(uint64_t step);
 
   // A new session. `share` of the program's time, like 0.02; 0 or less: no limit. `ns_per_tick`: of
   // the clock that the lengths of steps are told in.
@@ -60,9 +70,10 @@ class StepBudget {
     bool after_switch;  // the level changed at the begin of the only one
     uint32_t steps;
     double ticks, cpu_ticks;  // their length, and the processor's time of their thread
-    double words;             // that their thread wrote in them
+    double words;             // that their thread wrote in them; < 0: not known
+    double switch_ticks;      // of cpu_ticks: what sources took to change the level
   };
-  void Ended(const Piece& piece);
+  void Ended(Piece piece);
   // In steps that have ended their thread was ready without a processor for so many ticks.
   void Waited(double ticks);
 
@@ -80,9 +91,9 @@ class StepBudget {
   static constexpr int kLevels = 5, kMarks = 1;
   static constexpr double kNsPerWord = 60;
   static constexpr double kNsPerSwitch = 20'000;
-  static constexpr int kNear = 6;                 // pieces near a change that are compared, at most
-  static constexpr int kSettled = 12;             // and of others
-  static constexpr uint32_t kSettlingSteps = 11;  // behind the first of a stretch
+  static constexpr int kNear = 6;                // pieces near a change that are compared, at most
+  static constexpr int kSettled = 24;            // and of others
+  static constexpr uint32_t kSettlingSteps = 7;  // behind the first of a stretch
   static constexpr double kLeastKept = 0.005;
 
   // The newest samples of one cost, in ticks.
@@ -135,23 +146,26 @@ class StepBudget {
     Group near, settled;
   };
 
+  void CountSwitch(Piece* piece);
+  double WordsOf(int level) const { return words_[level] / std::max(counted_[level], 1.0); }
   double Guess(int level) const;
   double Unseen() const;
   Weighted Compared(const Samples* samples, int level) const;
   double CostOf(int level) const;
   double Own() const;
   double OwnOfStep() const { return Own() / std::max(all_steps_, 1.0); }
-  double CostOfSwitch() const;
+  double ColdAfterSwitch() const;
+  double CostOfSwitch(int upper) const;
   double Spent() const;
   void BeginStretch(const Piece& piece);
   void Compare();
   void LookAtSwitch();
   double More(const Group& upper, const Group& lower, int level);
-  double CostOfRun(bool in_doubt) const;
+  double CostOfPlan(bool in_doubt) const;
   double CostOfControl() const;
   int Planned() const;
   bool Open() const;
-  void ChooseRun(uint64_t run);
+  void ChooseRun(const StepRun& run);
 
   uint64_t seed_ = 0;
   double share_ = 0;
@@ -168,13 +182,16 @@ class StepBudget {
   // The first step behind a change, the second, and what others near it took in excess of those
   // that had settled, all of them together.
   Samples first_, second_, settling_;
-  Samples shortest_;  // steps, with the words of a usual one
+  Samples shortest_;            // steps, with the words of a usual one
+  Samples switching_[kLevels];  // what sources took, by the upper level
+  double switched_ticks_ = 0;   // all of it
   double words_[kLevels] = {}, steps_[kLevels] = {};
+  double counted_[kLevels] = {};  // of the steps: those whose words are known
   double switches_ = 0, all_steps_ = 0;
   double ticks_ = 0, cpu_ticks_ = 0;  // ticks_: without waited_
   double waited_ = 0;                 // for a processor
   // Of the plan, lately.
-  double planned_[kLevels] = {}, planned_switches_ = 0;
+  double planned_[kLevels] = {}, planned_switches_[kLevels] = {};  // these by their upper level
   double planned_hidden_ = 0;  // of the switches: to control steps or from them
 
   Stretch before_, now_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <utility>
 
 #include "src/runtime/plan.h"
 
@@ -23,6 +24,9 @@ struct Program {
   double cost_ns[5] = {0, 14'000, 45'000, 70'000, 300};
   double words[5] = {2, 220, 900, 1'200, 5};
   double switch_ns = 30'000;
+  // What sources take to change to this level from one below it, or back; and the first time.
+  double sources_ns[5] = {}, sources_first_ns = 0;
+  bool counted = true;  // the words; else each step is on another thread
   // The first of this many steps behind a change to control takes so much of what a step of the
   // level before would cost; it becomes less from step to step.
   int settling = 0;
@@ -31,6 +35,14 @@ struct Program {
   // Others on the machine: two of three steps take longer by so much of themselves on the mean, and
   // all wait for a processor so many times as long as they work.
   double contention = 0, delay = 0;
+
+  // Of a change between these levels; not `changed`: it is the first.
+  double SourcesNs(format::StepLevel a, format::StepLevel b, bool changed) const {
+    if (!changed) return sources_first_ns;
+    if (a == format::kLevelMarks) std::swap(a, b);
+    if (b == format::kLevelMarks) return sources_ns[a == format::kLevelControl ? b : a];
+    return sources_ns[std::max(a, b)];
+  }
 };
 
 struct Outcome {
@@ -53,7 +65,7 @@ Outcome Simulate(const Program& program, double share, uint64_t steps, uint64_t 
   std::uniform_real_distribution<double> chance(0, 1);
   Outcome outcome;
   double own = 0, cost = 0;
-  bool first = true;
+  bool first = true, changed = false;
   format::StepLevel before = format::kLevelControl, level_before = before;
   int since = 0;
   for (uint64_t step = program.first; step < program.first + steps; ++step) {
@@ -70,7 +82,10 @@ Outcome Simulate(const Program& program, double share, uint64_t steps, uint64_t 
       return l == format::kLevelControl || l == format::kLevelMarks;
     };
     if (switched && (!bare(level) || !bare(before))) since = 0, level_before = before;
-    double extra = program.cost_ns[level] + (switched ? program.switch_ns : 0);
+    const double sources = switched ? program.SourcesNs(level, before, changed) : 0;
+    const double start_up = changed ? 0 : sources;  // no step's
+    changed |= switched;
+    double extra = program.cost_ns[level] + (switched ? program.switch_ns : 0) + sources - start_up;
     if (bare(level) && since < program.settling) {
       extra += program.cost_ns[level_before] * program.settling_share *
                (1 - static_cast<double>(since) / program.settling);
@@ -78,10 +93,11 @@ Outcome Simulate(const Program& program, double share, uint64_t steps, uint64_t 
     ++since;
     own += length;
     cost += extra;
-    double cpu = length + extra;
+    double cpu = length + extra + start_up;
     if (3 * chance(random) < 2) cpu -= cpu * program.contention * std::log(1 - chance(random));
     const double waited = cpu * program.delay, all = cpu + waited + program.sleep_ns;
-    budget.Ended({level, switched, 1, all / kNsPerTick, cpu / kNsPerTick, program.words[level]});
+    budget.Ended({level, switched, 1, all / kNsPerTick, cpu / kNsPerTick,
+                  program.counted ? program.words[level] : -1, sources / kNsPerTick});
     budget.Waited(waited / kNsPerTick);
     outcome.share[level] += 1.0 / static_cast<double>(steps);
     before = level;
@@ -92,51 +108,56 @@ Outcome Simulate(const Program& program, double share, uint64_t steps, uint64_t 
   return outcome;
 }
 
-TEST(StepBudget, HoldsItsShareOverTheWholeRun) {
+// The mean over ten seeds, of which none is far off. Single runs differ by a tenth of the budget
+// (one standard deviation), so the mean is known to a thirtieth: what is wrong by a sixth is seen.
+Outcome HoldsTwoPerCent(const Program& program, uint64_t steps) {
+  Outcome mean;
   for (uint64_t seed = 1; seed <= 10; ++seed) {
-    const Outcome outcome = Simulate({}, 0.02, 20'000, seed);
-    EXPECT_NEAR(outcome.held, 0.02, 0.004) << seed;
-    EXPECT_NEAR(outcome.told, outcome.held, 0.004) << seed;
-    EXPECT_GT(outcome.share[1], 0.05) << seed;
-    EXPECT_GT(outcome.share[2], 0.002) << "operators are seen as well, seed " << seed;
+    const Outcome one = Simulate(program, 0.02, steps, seed);
+    EXPECT_NEAR(one.held, 0.02, 0.006) << seed;
+    EXPECT_NEAR(one.told, one.held, 0.006) << seed;
+    mean.held += one.held / 10;
+    mean.told += one.told / 10;
+    for (size_t level = 0; level < 5; ++level) mean.share[level] += one.share[level] / 10;
   }
+  EXPECT_NEAR(mean.held, 0.0195, 0.0022);
+  EXPECT_NEAR(mean.told, 0.02, 0.0008);
+  return mean;
+}
+
+TEST(StepBudget, HoldsItsShareOverTheWholeRun) {
+  const Outcome mean = HoldsTwoPerCent({}, 20'000);
+  // Of 14,000 ns a step 0.02 * 320,000 pay for some 0.46, less what operators, changes and marks
+  // take.
+  EXPECT_NEAR(mean.share[1], 0.30, 0.02);
+  EXPECT_NEAR(mean.share[2], 0.0117, 0.002) << "operators are seen as well";
 }
 
 // Steps without recording that still find cold what the recording had used.
 TEST(StepBudget, HoldsWhereStepsBesideAChangeAreSlow) {
-  for (uint64_t seed = 1; seed <= 10; ++seed) {
-    Program program;
-    program.step_ns = 170'000;
-    program.settling = 8;
-    program.settling_share = 0.9;
-    for (const uint64_t steps : {4'000, 20'000}) {
-      const Outcome outcome = Simulate(program, 0.02, steps, seed);
-      EXPECT_LT(outcome.held, steps < 10'000 ? 0.026 : 0.023) << seed << " " << steps;
-      EXPECT_NEAR(outcome.told, outcome.held, 0.005) << seed;
-    }
-  }
+  Program program;
+  program.step_ns = 170'000;
+  program.settling = 8;
+  program.settling_share = 0.9;
+  for (const uint64_t steps : {4'000, 20'000}) HoldsTwoPerCent(program, steps);
 }
 
 // A word that costs three times the guess.
 TEST(StepBudget, FindsOutThatThePlanDoesNotFit) {
-  for (uint64_t seed = 1; seed <= 10; ++seed) {
-    Program program;
-    program.step_ns = 1'000'000;
-    program.cost_ns[1] = 40'000;
-    EXPECT_LT(Simulate(program, 0.02, 4'000, seed).held, 0.026) << seed;
-  }
+  Program program;
+  program.step_ns = 1'000'000;
+  program.cost_ns[1] = 40'000;
+  HoldsTwoPerCent(program, 4'000);
 }
 
 // Calls through our functions that are too short to be recorded.
 TEST(StepBudget, HoldsWhereMostOfTheCostWritesNothing) {
-  for (uint64_t seed = 1; seed <= 10; ++seed) {
-    Program program;
-    program.step_ns = 250'000;
-    program.words[1] = 45;
-    program.settling = 8;
-    program.settling_share = 0.9;
-    EXPECT_LT(Simulate(program, 0.02, 4'000, seed).held, 0.026) << seed;
-  }
+  Program program;
+  program.step_ns = 250'000;
+  program.words[1] = 45;
+  program.settling = 8;
+  program.settling_share = 0.9;
+  HoldsTwoPerCent(program, 4'000);
 }
 
 TEST(StepBudget, LeavesThePlanAloneWhereThereIsRoom) {
@@ -151,11 +172,10 @@ TEST(StepBudget, LeavesThePlanAloneWhereThereIsRoom) {
 
 // What was spent before anything was known comes in again.
 TEST(StepBudget, PaysBackWhatTheEarlyBlocksCost) {
-  for (uint64_t seed = 1; seed <= 10; ++seed) {
-    EXPECT_LT(Simulate({}, 0.02, 6'000, seed).held, 0.026) << seed;
-    EXPECT_LT(Simulate({}, 0.02, 6'000, seed).held, Simulate({}, 0, 6'000, seed).held / 1.5)
-        << seed;
-  }
+  HoldsTwoPerCent({}, 6'000);
+  double planned = 0;
+  for (uint64_t seed = 1; seed <= 10; ++seed) planned += Simulate({}, 0, 6'000, seed).held / 10;
+  EXPECT_NEAR(planned, 0.0514, 0.0003);
 }
 
 // Any program: near the share where the plan costs more, below it where it costs less.
@@ -164,6 +184,8 @@ TEST(StepBudget, HoldsForProgramsDrawnAtRandom) {
   const auto draw = [&random](double low, double high) {
     return low * std::pow(high / low, std::uniform_real_distribution<double>(0, 1)(random));
   };
+  int dear = 0, little = 0;
+  double used = 0;  // of the share, by those whose plan costs a third more
   for (int round = 0; round < 150; ++round) {
     Program program;
     program.step_ns = draw(50e3, 50e6);
@@ -192,11 +214,18 @@ TEST(StepBudget, HoldsForProgramsDrawnAtRandom) {
     SCOPED_TRACE(testing::Message()
                  << "round " << round << ": step " << program.step_ns << " ns, share " << share
                  << ", the plan's " << planned << ", held " << with.held << ", told " << with.told);
-    // Where noise hides the truth, the guess of a word's cost may be three times too low; and the
-    // early blocks of a plan that doubles the program's time are not paid back here.
-    EXPECT_LT(with.held, 1.7 * share + 0.01 * planned);
-    EXPECT_LT(with.held, planned + 0.001);
+    // The early blocks of a plan that doubles the program's time are not paid back here.
+    EXPECT_LT(with.held, 1.2 * share + 0.01 * planned);
+    EXPECT_LT(with.held, planned + 0.0001);
+    // Where steps differ much, little is known of a small cost, and less is recorded.
+    EXPECT_GT(with.held, 0.33 * std::min(share, planned));
+    little += with.held < 0.55 * std::min(share, planned);
+    dear += planned > 1.33 * share;
+    used += planned > 1.33 * share ? with.held / share : 0;
   }
+  EXPECT_GT(dear, 30);
+  EXPECT_LE(little, 3);
+  EXPECT_NEAR(used / dear, 0.93, 0.05);
 }
 
 // Its first steps are what it learns from, whatever numbers they have.
@@ -205,9 +234,9 @@ TEST(StepBudget, ASessionThatBeginsLateIsAsAnyOther) {
     Program program;
     program.first = first;
     const Outcome outcome = Simulate(program, 0.02, 20'000, 1);
-    EXPECT_NEAR(outcome.held, 0.02, 0.004) << first;
-    EXPECT_NEAR(outcome.told, outcome.held, 0.004) << first;
-    EXPECT_GT(outcome.share[1], 0.05) << first;
+    EXPECT_NEAR(outcome.held, 0.02, 0.005) << first;
+    EXPECT_NEAR(outcome.told, outcome.held, 0.005) << first;
+    EXPECT_NEAR(outcome.share[1], 0.30, 0.06) << first;
   }
 }
 
@@ -228,6 +257,47 @@ TEST(StepBudget, KeepsTheSameShareWhateverElseTheMachineDoes) {
   for (uint64_t seed = 1; seed <= 10; ++seed) {
     EXPECT_NEAR(kept(quiet, seed), usual, 0.1) << seed;
     EXPECT_NEAR(kept(busy, seed), usual, 0.1) << seed;
+  }
+}
+
+// A profiler of a framework's that runs with operators, and hands over what it has at their end.
+TEST(StepBudget, SeesWhatSourcesTakeToChange) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    Program program;
+    program.step_ns = 600'000;
+    program.cost_ns[1] = 4'000;
+    program.cost_ns[2] = program.cost_ns[3] = 60'000;
+    program.words[1] = program.words[2] = program.words[3] = 60;
+    program.sources_ns[2] = program.sources_ns[3] = 2'500'000;
+    const Outcome outcome = Simulate(program, 0.02, 20'000, seed);
+    EXPECT_GT(Simulate(program, 0, 20'000, seed).held, 0.04) << seed;
+    EXPECT_LT(outcome.held, 0.024) << seed;
+    EXPECT_NEAR(outcome.told, outcome.held, 0.004) << seed;
+    EXPECT_GT(outcome.share[2], 0.004) << seed;
+  }
+}
+
+// It began before the first step.
+TEST(StepBudget, TheFirstChangeIsNotPaidBackBySteps) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    Program program;
+    const Outcome usual = Simulate(program, 0.02, 4'000, seed);
+    program.sources_first_ns = 500e6;
+    const Outcome outcome = Simulate(program, 0.02, 4'000, seed);
+    for (int level = 0; level < 5; ++level) {
+      EXPECT_NEAR(outcome.share[level], usual.share[level], 0.02) << seed << " " << level;
+    }
+  }
+}
+
+// Steps that end on another thread than they began on: what the first wrote is not known.
+TEST(StepBudget, HoldsWhereNobodyCountsTheWords) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    Program program;
+    program.counted = false;
+    const Outcome outcome = Simulate(program, 0.02, 20'000, seed);
+    EXPECT_NEAR(outcome.held, 0.02, 0.006) << seed;
+    EXPECT_GT(outcome.share[1], 0.05) << seed;
   }
 }
 
@@ -261,8 +331,8 @@ TEST(StepBudget, CountsWhatMarksCost) {
     program.words[4] = 40;
     program.cost_ns[4] = 3'000;
     const Outcome outcome = Simulate(program, 0.02, 20'000, seed);
-    EXPECT_NEAR(outcome.held, 0.02, 0.007) << seed;
-    EXPECT_NEAR(outcome.told, outcome.held, 0.007) << seed;
+    EXPECT_NEAR(outcome.held, 0.02, 0.0075) << seed;
+    EXPECT_NEAR(outcome.told, outcome.held, 0.0075) << seed;
   }
 }
 
@@ -283,7 +353,7 @@ TEST(StepBudget, KeepsAPartOfTheRunsOfAProcessWithMoreRoom) {
       const auto level = budget == &tight ? of_tight : of_wide;
       const double cost = level == format::kLevelMarks ? 200 : 20'000;
       const double ticks = (300'000 + cost) / kNsPerTick;
-      budget->Ended({level, false, 1, ticks, ticks, cost / 60});
+      budget->Ended({level, false, 1, ticks, ticks, cost / 60, 0});
     }
   }
   EXPECT_GT(fewer, 2'000);

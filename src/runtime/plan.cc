@@ -1,5 +1,7 @@
 #include "src/runtime/plan.h"
 
+#include <algorithm>
+
 namespace crosscut::record {
 namespace {
 
@@ -13,6 +15,13 @@ uint64_t Mix(uint64_t seed, uint64_t number) {
   z = (z + seed) * 0x9fb21c651e98df25;
   return z ^ z >> 32;
 }
+
+// Groups of one length of blocks, behind those before.
+struct Stage {
+  uint64_t groups, block_steps;
+};
+constexpr Stage kStages[] = {
+    {StepPlan::kEarlyGroups, StepPlan::kEarlyBlockSteps}, {16, 6}, {UINT64_MAX, 24}};
 
 // Blocks that are due before group `group`, of `per_group` millionths in each.
 uint64_t DueBefore(uint64_t group, uint64_t per_group, uint64_t phase) {
@@ -31,20 +40,17 @@ void StepPlan::Set(uint64_t seed, const format::StepShares& shares) {
   }
   const int base = static_cast<int>(base_);
   uint32_t largest = 0;
-  int others = 0;
   for (int level = 0; level < kLevels; ++level) {
-    if (level == base || shares.of[level] == 0) continue;
-    ++others;
-    if (shares.of[level] > largest) largest = shares.of[level];
+    if (level != base) largest = std::max(largest, shares.of[level]);
   }
-  const bool drawn = others == 0 || shares.of[base_] < kWholeShare / 2;
-  group_blocks_ = drawn ? 0 : (kWholeShare + largest / 2) / largest;
-  if (group_blocks_ > 0 && group_blocks_ < kLeastGroupBlocks) group_blocks_ = kLeastGroupBlocks;
+  drawn_ = largest == 0 || shares.of[base] < kWholeShare / 2;
+  group_blocks_ = drawn_ ? 0 : (kWholeShare + largest / 2) / largest;
+  group_blocks_ = std::max(group_blocks_, kLeastGroupBlocks);
   group_blocks_ += group_blocks_ % 2;
-  later_steps_ = others > 1 ? kLaterBlockSteps : kBlockSteps;
-  opening_ = base_ < format::kLevelOperators && shares.of[format::kLevelEverything] > 0
-                 ? kOpeningBlocks
-                 : 0;
+  // Without everything in the plan, a base of control has nothing that could open it.
+  const bool whole = base_ < format::kLevelOperators && shares.of[format::kLevelEverything] > 0;
+  opening_level_ = whole ? format::kLevelEverything : base_;
+  opening_steps_ = opening_level_ == format::kLevelControl ? 0 : kOpeningSteps;
 }
 
 format::StepLevel StepPlan::Draw(uint64_t hash) const {
@@ -56,19 +62,20 @@ format::StepLevel StepPlan::Draw(uint64_t hash) const {
   return base_;
 }
 
-uint64_t StepPlan::BlockOf(uint64_t step) const {
-  const uint64_t early_blocks = opening_ + kEarlyGroups * kEarlyGroupBlocks;
-  const uint64_t early_steps = early_blocks * kBlockSteps;
-  if (group_blocks_ == 0 || step < early_steps) return step / kBlockSteps;
-  return early_blocks + (step - early_steps) / later_steps_;
-}
-
-StepPlan::Place StepPlan::PlaceOf(uint64_t block) const {
-  const uint64_t early = kEarlyGroups * kEarlyGroupBlocks;
-  if (block < early)
-    return {block / kEarlyGroupBlocks, block % kEarlyGroupBlocks, kEarlyGroupBlocks};
-  const uint64_t later = block - early;
-  return {kEarlyGroups + later / group_blocks_, later % group_blocks_, group_blocks_};
+StepPlan::Place StepPlan::PlaceOf(uint64_t step) const {
+  Place place = {0, 0, kEarlyGroupBlocks, opening_steps_, 0};
+  for (const Stage& stage : kStages) {
+    place.block_steps = stage.block_steps;
+    const uint64_t group_steps = place.group_blocks * stage.block_steps;
+    const uint64_t groups = (step - place.block_begin) / group_steps;
+    place.group += std::min(groups, stage.groups);
+    place.block_begin += std::min(groups, stage.groups) * group_steps;
+    if (groups < stage.groups) break;
+    place.group_blocks = group_blocks_;
+  }
+  place.in_group = (step - place.block_begin) / place.block_steps;
+  place.block_begin += place.in_group * place.block_steps;
+  return place;
 }
 
 // In early groups, levels that are not due in each of them: a control block all the same, and one
@@ -105,13 +112,10 @@ StepPlan::Due StepPlan::DueIn(const Place& place) const {
 }
 
 format::StepLevel StepPlan::LevelOf(uint64_t step) const {
-  uint64_t block = BlockOf(step);
-  if (block < opening_) return format::kLevelEverything;
-  block -= opening_;
-  if (group_blocks_ == 0) {
-    return shares_.of[base_] == kWholeShare ? base_ : Draw(Mix(seed_, block));
-  }
-  const Place place = PlaceOf(block);
+  if (step < opening_steps_) return opening_level_;
+  if (shares_.of[base_] == kWholeShare) return base_;
+  const Place place = PlaceOf(step);
+  if (drawn_) return Draw(Mix(seed_, place.block_begin));
   const Due due = DueIn(place);
   const uint64_t pairs = place.group_blocks / 2;
   const uint64_t hash = Mix(seed_, place.group);

@@ -180,6 +180,7 @@ int Session::StartLocked(const Settings& settings) {
   format::RingStore<uint32_t>(header->stop_reason, 0);
   (void)Recorder::Get().stream().Write(tick, format::kStart, &tick, 1);
   sources_.Begin();
+  whole_ = false;
   on_demand_.WindowBegins(steps_.next());
   (void)Make(Change::kStart, tick);
   if (log_.broken()) {  // since it was asked: OnDrainFailure() found no session to end
@@ -264,6 +265,25 @@ int Session::Resume() {
   (void)Recorder::Get().stream().Write(tick, format::kResume, nullptr, 0);
   // In a control step the step plan switches on at its next edge.
   if (Make(Change::kResume, tick)) sources_.Set(LevelIn(state()));
+  return CROSSCUT_OK;
+}
+
+int Session::RecordWhole(bool on) {
+  const Transition transition(this);
+  if (!transition) return Fail(CROSSCUT_ERUNNING, "another start or stop is under way");
+  const State before = state();
+  if (!open()) return Fail(CROSSCUT_ENOTRUNNING, "no session is open");
+  whole_ = on && Records(before);
+  if (!on) return CROSSCUT_OK;  // the next step has the level that its plan says
+  if (!Records(before)) return Fail(CROSSCUT_ENOTRUNNING, "the session is paused");
+  const uint64_t tick = Now();
+  if (LevelIn(before) != CROSSCUT_LEVEL_EVERYTHING) {
+    if (before == State::kControl) (void)Make(Change::kLeaveControl, tick);
+    steps_.MarkSwitch(tick);
+    sources_.SetWhenOn(CROSSCUT_LEVEL_EVERYTHING);
+    steps_.MarkSwitched();
+  }
+  steps_.MarkWhole(tick);
   return CROSSCUT_OK;
 }
 
@@ -388,10 +408,12 @@ uint64_t Session::Step(uint32_t kind) {
   const int level_before = LevelIn(before);
   // The edge comes first: what switching costs belongs to the step that counts in no comparison.
   const uint64_t tick = Now();
-  const int level = steps_.Level(step, tick, level_before, Records(before));
+  const bool whole = whole_.load();
+  const int planned = steps_.Level(step, tick, level_before, Records(before) && !whole);
+  const int level = whole ? int{CROSSCUT_LEVEL_EVERYTHING} : planned;
   steps_.MarkBegin(tick, kind);
   const bool switched = level != level_before && Records(before) && SwitchTo(level, tick);
-  steps_.MarkLevel(tick, step, LevelIn(state()), switched);
+  steps_.MarkLevel(tick, step, LevelIn(state()), switched || whole);
   return step;
 }
 
@@ -501,6 +523,7 @@ void Session::OnDrainFailure(const char* error, int number) {
 
 void Session::InForkedChild() {
   busy_ = false;
+  whole_ = false;
   const bool recorded = open();
   state_.Forget();
   log_.AfterFork(/*parent=*/recorded || on_demand_.threads() != 0);

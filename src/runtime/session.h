@@ -41,6 +41,8 @@ class Session {
   int Stop(format::StopReason reason, bool wait = true);
   int Pause();
   int Resume();
+  // See crosscut_whole().
+  int RecordWhole(bool on);
   int Snapshot();
   int Flush();
 
@@ -50,6 +52,9 @@ class Session {
   bool log_is_open() const { return open() || on_demand_.armed(); }
   const char* run_dir() const { return open() ? log_.settings().run_dir : ""; }
   const char* process_key() const { return log_is_open() ? log_.key() : ""; }
+  double budget_before_steps() const {
+    return open() && steps_.next() == 0 ? log_.settings().budget : 0;
+  }
   OnDemand& on_demand() { return on_demand_; }
   Sources& sources() { return sources_; }
   void FollowFork(bool on) { follow_fork_.store(on); }
@@ -114,6 +119,7 @@ class Session {
   ProcessState state_;
   bool secure_ = false;                   // raised privileges: never records
   std::atomic<bool> follow_fork_{false};  // FollowFork() -> InForkedChild()
+  std::atomic<bool> whole_{false};        // RecordWhole() -> Step()
   bool asked_at_exit_ = false;
 
   ProcessLog log_;

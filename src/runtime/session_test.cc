@@ -1,6 +1,7 @@
 // The session's state machine, through the C API, against a model of it.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <random>
@@ -172,6 +173,43 @@ TEST_F(SessionTest, SourcesFollowTheStepPlanAndEndWithdrawn) {
   crosscut_source_remove(handle);
 }
 
+// From a control step on, which it ends, until the next step behind it.
+TEST_F(SessionTest, WhileTheWholeIsAskedForEveryStepIsRecordedWhateverThePlanSays) {
+  int level = CROSSCUT_LEVEL_CONTROL;
+  crosscut_source source = {};
+  source.struct_size = sizeof source;
+  source.name = "test";
+  source.self = &level;
+  source.set_level = [](void* self, crosscut_level now) {
+    *static_cast<int*>(self) = now;
+    return 0;
+  };
+  const int handle = crosscut_source_add(&source);
+  EXPECT_EQ(crosscut_whole(1), CROSSCUT_ENOTRUNNING);
+  ASSERT_EQ(crosscut_start(&options_), CROSSCUT_OK) << crosscut_error();
+  for (int i = 0; i < 200 && crosscut_in_control() == 0; ++i) crosscut_step(0);
+  ASSERT_EQ(crosscut_in_control(), 1);
+  EXPECT_EQ(crosscut_whole(1), CROSSCUT_OK);
+  EXPECT_EQ(crosscut_in_control(), 0);
+  EXPECT_EQ(level, CROSSCUT_LEVEL_EVERYTHING);
+  for (int i = 0; i < 200; ++i) {
+    crosscut_step(0);
+    EXPECT_EQ(level, CROSSCUT_LEVEL_EVERYTHING);
+  }
+  EXPECT_EQ(crosscut_whole(0), CROSSCUT_OK);
+  for (int i = 0; i < 200 && crosscut_in_control() == 0; ++i) crosscut_step(0);
+  EXPECT_EQ(crosscut_in_control(), 1);
+  EXPECT_EQ(crosscut_pause(), CROSSCUT_OK);
+  EXPECT_EQ(crosscut_whole(1), CROSSCUT_ENOTRUNNING);
+  EXPECT_EQ(crosscut_stop(), CROSSCUT_OK);
+  // The next session begins without it.
+  ASSERT_EQ(crosscut_start(&options_), CROSSCUT_OK) << crosscut_error();
+  for (int i = 0; i < 200 && crosscut_in_control() == 0; ++i) crosscut_step(0);
+  EXPECT_EQ(crosscut_in_control(), 1);
+  EXPECT_EQ(crosscut_stop(), CROSSCUT_OK);
+  crosscut_source_remove(handle);
+}
+
 // Of steps that cost more than the budget has.
 TEST_F(SessionTest, SourcesThatKnowMarksGoOnInStepsThatAreLeftOut) {
   const uint32_t name = crosscut_intern("dear", 4, CROSSCUT_SPAN, CROSSCUT_NATIVE, 0, 0);
@@ -214,6 +252,84 @@ TEST_F(SessionTest, SourcesThatKnowMarksGoOnInStepsThatAreLeftOut) {
   EXPECT_EQ(crosscut_stop(), CROSSCUT_OK);
   for (const int level : levels) EXPECT_EQ(level, CROSSCUT_LEVEL_CONTROL);
   for (const int handle : handles) crosscut_source_remove(handle);
+}
+
+// The bytes of what the session says of itself: names and values of facts stand in it as they are.
+std::string FactsOf(const std::string& dir) {
+  std::string out;
+  const auto run = crosscut::format::RunReader::Open(dir);
+  EXPECT_TRUE(run.ok()) << run.status().message();
+  for (crosscut::format::ProcessReader* process : (*run)->processes()) {
+    EXPECT_TRUE(process
+                    ->ForEachSession([&](const crosscut::format::WordBatch& batch) {
+                      out.append(reinterpret_cast<const char*>(batch.words.data()),
+                                 batch.words.size_bytes());
+                      return crosscut::Status();
+                    })
+                    .ok());
+  }
+  return out;
+}
+
+TEST_F(SessionTest, ARankIsToldWhereItIsBelowTheNumberOfRanks) {
+  for (int size = 0; size < 4; ++size) {
+    for (int rank = -1; rank < 5; ++rank) {
+      setenv("RANK", std::to_string(rank).c_str(), 1);
+      setenv("WORLD_SIZE", std::to_string(size).c_str(), 1);
+      const std::string run = dir_ + "/" + std::to_string(size) + "of" + std::to_string(rank);
+      options_.run_dir = run.c_str();
+      ASSERT_EQ(crosscut_start(&options_), CROSSCUT_OK) << crosscut_error();
+      crosscut_stop();
+      const bool told = FactsOf(run).find("rank_from") != std::string::npos;
+      EXPECT_EQ(told, rank >= 0 && rank < size) << rank << " of " << size;
+    }
+  }
+  unsetenv("RANK");
+  unsetenv("WORLD_SIZE");
+}
+
+// docs/environment.md: 64 MiB, of which the ring has three quarters.
+TEST_F(SessionTest, WithoutANumberTheMemoryIsTheDefault) {
+  options_.memory_bytes = 0;
+  unsetenv("CROSSCUT_MEMORY");
+  ASSERT_EQ(crosscut_start(&options_), CROSSCUT_OK) << crosscut_error();
+  const auto run = crosscut::format::RunReader::Open(run_);
+  ASSERT_TRUE(run.ok());
+  EXPECT_EQ((*run)->processes().at(0)->info().ring.chunk_count, (48u << 20) / (64u << 10));
+  crosscut_stop();
+  EXPECT_NE(FactsOf(run_).find(std::to_string(64 << 20)), std::string::npos);
+}
+
+TEST_F(SessionTest, AThreadIsDisarmedOnceTheRecordingEnded) {
+  const uint32_t name = crosscut_intern("x", 1, CROSSCUT_SPAN, CROSSCUT_NATIVE, 0, 0);
+  options_.control_percent = 0;
+  ASSERT_EQ(crosscut_start(&options_), CROSSCUT_OK);
+  std::atomic<int> turn{0};
+  const auto wait_for = [&turn](int value) {
+    for (int is = turn; is < value; is = turn) turn.wait(is);
+  };
+  const auto next = [&turn](int value) {
+    turn = value;
+    turn.notify_all();
+  };
+  std::thread other([&] {
+    crosscut_begin(name);
+    crosscut_end();
+    EXPECT_EQ(crosscut_this_thread->enabled, 1u);
+    next(1);
+    wait_for(2);
+    EXPECT_EQ(crosscut_this_thread->enabled, 0u) << "without a call of its own";
+    crosscut_begin(name);
+    EXPECT_EQ(crosscut_this_thread->enabled, 0u) << "and after one";
+  });
+  wait_for(1);
+  crosscut_begin(name);
+  crosscut_end();
+  EXPECT_EQ(crosscut_this_thread->enabled, 1u);
+  crosscut_stop();
+  EXPECT_EQ(crosscut_this_thread->enabled, 0u);
+  next(2);
+  other.join();
 }
 
 }  // namespace

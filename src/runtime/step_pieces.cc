@@ -36,13 +36,26 @@ void StepPieces::Begin(uint64_t tick, uint64_t words) {
 void StepPieces::StepEnded(format::StepLevel level, bool after_switch) {
   piece_.level = level;
   piece_.after_switch = after_switch;
+  if (after_switch) since_change_ = 0;
   ++piece_.steps;
 }
 
+void StepPieces::Switched(uint64_t tick) {
+  if (begin_ == 0) return;
+  const int64_t worked_ns = CpuNs() - cpu_ns_;
+  piece_.switch_ticks = static_cast<double>(tick - begin_);
+  if (cpu_ns_ >= 0 && worked_ns >= 0) {
+    piece_.switch_ticks =
+        std::min(piece_.switch_ticks, static_cast<double>(worked_ns) / ns_per_tick_);
+  }
+}
+
 StepBudget::Piece StepPieces::Take(uint64_t tick, uint64_t words) {
+  ++since_change_;
   StepBudget::Piece piece = piece_;
   piece.ticks = piece.cpu_ticks = static_cast<double>(tick - begin_);
   if (pthread_equal(thread_, pthread_self()) == 0) {
+    piece.words = -1;
     Begin(tick, words);
     return piece;
   }

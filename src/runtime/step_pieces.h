@@ -2,7 +2,10 @@
 //
 // What a level costs shows in the processor's time of the thread that makes the steps: other
 // programs on the machine do not make that longer, and a step that sleeps or waits has little of
-// it. To read it costs a system call, so it is read once in kPieceNs at most.
+// it. To read it costs a system call, so it is read once in kPieceNs at most. Where runs are long,
+// it is rarer far from a change of level, as the call takes some microseconds with what it leaves
+// cold. Near one it is not: blocks are not that long, and what is compared there is all that tells
+// what levels cost by now.
 #pragma once
 
 #include <pthread.h>
@@ -16,7 +19,8 @@ namespace crosscut::record {
 
 class StepPieces {
  public:
-  static constexpr double kPieceNs = 100'000;
+  static constexpr double kPieceNs = 100'000, kPieceOfLongRunNs = 1'000'000;
+  static constexpr uint32_t kNearChange = 32;  // pieces: as many as the budget compares
 
   // A new session.
   void Set(double ns_per_tick);
@@ -26,11 +30,17 @@ class StepPieces {
   // Steps begin, on the calling thread. `words`: that it has written so far.
   void Begin(uint64_t tick, uint64_t words);
   void StepEnded(format::StepLevel level, bool after_switch);
-  bool due(uint64_t tick) const {
-    return piece_.after_switch || static_cast<double>(tick - begin_) * ns_per_tick_ >= kPieceNs;
+  // The level has changed since the last piece was taken, by now: at `tick`.
+  void Switched(uint64_t tick);
+  bool due(uint64_t tick, uint64_t step) const {
+    const bool is_long =
+        since_change_ >= kNearChange && StepBudget::RunOf(step).steps > StepBudget::kLeastRunSteps;
+    const double least = is_long ? kPieceOfLongRunNs : kPieceNs;
+    return piece_.after_switch || static_cast<double>(tick - begin_) * ns_per_tick_ >= least;
   }
   uint32_t steps() const { return piece_.steps; }
-  // What has ended since the last call, or since Begin(). The next piece begins.
+  // What has ended since the last call, or since Begin(). The next piece begins. Where that was on
+  // another thread, its words are not known, and its time is the clock's.
   StepBudget::Piece Take(uint64_t tick, uint64_t words);
   // For how many ticks the thread was ready without a processor in pieces, beside what was told
   // before. Late, by what ReadRunDelay() is.
@@ -46,6 +56,7 @@ class StepPieces {
 
   double ns_per_tick_ = 1;
   StepBudget::Piece piece_ = {};
+  uint32_t since_change_ = 0;       // pieces
   uint64_t begin_ = 0, words_ = 0;  // begin_ 0: nothing is under way
   int64_t cpu_ns_ = -1;             // -1: not known
   pthread_t thread_ = {};

@@ -83,11 +83,11 @@ format::StepLevel Steps::Level(uint64_t step, uint64_t tick, int level_before, b
   const uint64_t words = Recorder::WordsOfThisThread();
   if (whole) {
     pieces_.StepEnded(static_cast<format::StepLevel>(level_before), switched_);
-    if (pieces_.due(tick)) budget_.Ended(pieces_.Take(tick, words));
+    if (pieces_.due(tick, step)) budget_.Ended(pieces_.Take(tick, words));
   } else {
     pieces_.Begin(tick, words);
   }
-  if (step % StepBudget::kRunSteps == 0) budget_.Waited(pieces_.TakeRunDelay());
+  if (StepBudget::RunOf(step).begins) budget_.Waited(pieces_.TakeRunDelay());
   const format::StepLevel level = budget_.LevelFor(step, planned);
   const bool changes = level != static_cast<format::StepLevel>(level_before);
   if (changes && pieces_.steps() > 0) budget_.Ended(pieces_.Take(tick, words));
@@ -114,8 +114,18 @@ void Steps::MarkBeside(uint64_t tick, uint64_t step, int level) {
 
 void Steps::MarkLevel(uint64_t tick, uint64_t step, int level, bool switched) {
   switched_ = switched;
+  if (switched && budget_.limits()) pieces_.Switched(ClockNow());
   MarkBeside(tick, step, level | (switched ? static_cast<int>(format::kStepAfterSwitch) : 0));
   beginning_.store(false);
+}
+
+void Steps::MarkWhole(uint64_t tick) {
+  uint64_t next;
+  if (!Enter(&next)) return;
+  if (running_ != 0 && next != 0) {
+    MarkBeside(tick, next - 1, format::kLevelEverything | int{format::kStepAfterSwitch});
+  }
+  Skip();
 }
 
 void Steps::End() {

@@ -48,6 +48,8 @@ class Steps {
   void MarkSwitched();
   // A step that begins while another thread is just beginning one: with its level, and no more.
   void MarkBeside(uint64_t tick, uint64_t step, int level);
+  // The step that runs on this thread, if any, is from here on recorded as no plan says.
+  void MarkWhole(uint64_t tick);
   // Leaves what Enter entered.
   void MarkLevel(uint64_t tick, uint64_t step, int level, bool switched);
 

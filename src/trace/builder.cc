@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/base/sort_runs.h"
+#include "src/trace/found.h"
 
 namespace crosscut::trace {
 namespace {
@@ -14,6 +15,22 @@ namespace {
 constexpr uint64_t kSharedFlow = uint64_t{1} << 63;
 
 bool IsShared(const FlowEnd& end) { return (end.id & kSharedFlow) != 0; }
+
+// In order, none within another or beside it.
+void JoinPauses(std::vector<Interval>* pauses) {
+  std::sort(pauses->begin(), pauses->end(),
+            [](const Interval& a, const Interval& b) { return a.begin_ns < b.begin_ns; });
+  std::vector<Interval> joined;
+  for (const Interval& pause : *pauses) {
+    if (pause.end_ns <= pause.begin_ns) continue;
+    if (joined.empty() || joined.back().end_ns < pause.begin_ns) {
+      joined.push_back(pause);
+    } else {
+      joined.back().end_ns = std::max(joined.back().end_ns, pause.end_ns);
+    }
+  }
+  *pauses = std::move(joined);
+}
 
 uint64_t HashName(const Name& name) {
   uint64_t h = uint64_t{name.text.value} << 32 | name.probe.value;
@@ -118,6 +135,7 @@ Trace Builder::Finish() {
   edges_.resize(trace_.processes.size());
   for (size_t i = 0; i < trace_.processes.size(); ++i) {
     Process& process = trace_.processes[i];
+    JoinPauses(&process.paused);
     JoinEdges(&process, &edges_[i]);
     EndOpenSteps(&process);
     if (!process.lead.valid()) ChooseLead(&process, tracks_of[i]);
@@ -126,6 +144,7 @@ Trace Builder::Finish() {
   trace_.tracks.reserve(tracks_.size());
   for (TrackBuilder& track : tracks_) trace_.tracks.push_back(std::move(track.track_));
   tracks_.clear();
+  PlaceFound(&trace_);
   return std::move(trace_);
 }
 
@@ -186,7 +205,7 @@ std::vector<Builder::Edge>& Builder::EdgesOf(TrackId track) {
 }
 
 void Builder::StepBegin(TrackId track, int64_t at, NameId name) {
-  EdgesOf(track).push_back({at, track, name, -1, 3, false, false});
+  EdgesOf(track).push_back({at, track, name, kNoNumber, 3, false, false});
 }
 
 void Builder::StepLevel(TrackId track, int64_t number, uint8_t level, bool after_switch) {
@@ -201,15 +220,15 @@ void Builder::StepLevel(TrackId track, int64_t number, uint8_t level, bool after
 }
 
 void Builder::StepEnd(TrackId track, int64_t at) {
-  EdgesOf(track).push_back({at, track, NameId::None(), -1, 3, false, false});
+  EdgesOf(track).push_back({at, track, NameId::None(), kNoNumber, 3, false, false});
 }
 
 void Builder::PhaseBegin(TrackId track, int64_t at, NameId name) {
-  EdgesOf(track).push_back({at, track, name, -1, 3, false, true});
+  EdgesOf(track).push_back({at, track, name, kNoNumber, 3, false, true});
 }
 
 void Builder::PhaseEnd(TrackId track, int64_t at) {
-  EdgesOf(track).push_back({at, track, NameId::None(), -1, 3, false, true});
+  EdgesOf(track).push_back({at, track, NameId::None(), kNoNumber, 3, false, true});
 }
 
 // By time. Of one instant, what ends an earlier step comes before what begins the next, whichever
@@ -252,9 +271,11 @@ void Builder::JoinEdges(Process* process, std::vector<Edge>* edges) {
     if (edge.phase) {
       process->phases.push_back({name, edge.at, process->end_ns});
     } else {
-      const auto next = process->steps.empty() ? 0 : process->steps.back().number + 1;
-      process->steps.push_back({edge.number < 0 ? next : edge.number, edge.at, process->end_ns,
-                                name, edge.level, edge.after_switch, false, edge.track});
+      const int64_t before = process->steps.empty() ? -1 : process->steps.back().number;
+      const int64_t next = before == INT64_MAX ? before : before + 1;
+      process->steps.push_back({edge.number == kNoNumber ? next : edge.number, edge.at,
+                                process->end_ns, name, edge.level, edge.after_switch, false,
+                                edge.track});
     }
   }
   if (in_step) process->steps.back().open = true;

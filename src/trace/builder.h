@@ -49,11 +49,16 @@ class TrackBuilder {
   void StateEnd(int64_t end) {
     track_.spans.stated_ends.emplace_back(static_cast<SpanIndex>(track_.spans.size() - 1), end);
   }
-  // Begins a span that goes on with an earlier one of its name, which was ended before.
+  // Begins a span that goes on with an earlier one of its name, which was ended before: that of
+  // GoesOnWith(), else one that is chosen as Track::guessed says. Where there is none, it is a span
+  // of its own.
   void GoOn(int64_t at, NameId name) {
     NoteContinued(kNoSpan);
     Begin(at, name);
   }
+  // The span of the last GoOn goes on with the one of its name that ended at `ended`: of several,
+  // with the one around `inside` of them.
+  void GoesOnWith(int64_t ended, uint32_t inside);
   // Ends the innermost span; counted as unbalanced where none is open.
   void End(int64_t at) {
     at = Advance(at);
@@ -91,10 +96,15 @@ class TrackBuilder {
   // Spans that end by name and have had no end: they are open, or ended with the span around them.
   // This and the next two are for the time before Finish.
   std::vector<SpanIndex> Unended() const;
-  // Where a span began, counting earlier parts with which it goes on.
-  int64_t BeginOf(SpanIndex span) const { return track_.spans.begin_ns[FirstPart(span)]; }
+  // Where a span began, counting earlier parts with which it goes on, but for those before it was
+  // suspended.
+  int64_t BeginOf(SpanIndex span) {
+    FindParts();
+    for (SpanIndex part = span; part != kNoSpan; part = CutPart(part)) span = part;
+    return track_.spans.begin_ns[span];
+  }
   // Removes the spans with their earlier parts from this track; what they hold goes to their
-  // parents. Call it once at most.
+  // parents. Call it once at most, after BeginOf.
   void TakeOut(std::vector<SpanIndex> spans);
   // Counts one unbalanced end less: its begin was found on another track.
   void FoundElsewhere() { --track_.unbalanced; }
@@ -192,8 +202,16 @@ class TrackBuilder {
     track_.spans.parts_before.push_back(part);
   }
   void CloseFrom(size_t depth, int64_t at);
+  // Of what goes on and has no part before yet.
+  void FindParts();
+  void DropThoseThatGoOnWithNothing();
   SpanIndex PartBefore(SpanIndex span) const;
-  SpanIndex FirstPart(SpanIndex span) const;
+  // The same, but none where the span was suspended.
+  SpanIndex CutPart(SpanIndex span) const {
+    const SpanIndex part = PartBefore(span);
+    return part == kNoSpan || track_.spans.end_ns[part] != track_.spans.begin_ns[span] ? kNoSpan
+                                                                                       : part;
+  }
   void RemoveTaken();
   const Name& NameOf(SpanIndex span) const { return (*names_)[track_.spans.name[span].value]; }
   bool IsOperation(SpanIndex span) const { return NameOf(span).kind == Kind::kOperation; }
@@ -227,6 +245,12 @@ class TrackBuilder {
   std::vector<Closed> closed_;
   Args closed_args_;  // by index into closed_
   Blocks<FlowEnd, 11> flows_;
+  struct Told {
+    size_t which;  // of Spans::continued
+    int64_t ended;
+    uint32_t inside;
+  };
+  std::vector<Told> told_;  // by GoesOnWith, until FindParts
   std::vector<EndElsewhere> ends_elsewhere_;
   std::vector<SpanIndex> taken_along_;  // what ends by name, and ended with what it began in
   std::vector<SpanIndex> taken_;
@@ -249,7 +273,8 @@ class Builder {
   // `track` is where it was declared. A step that an adapter found is dropped if the next step is
   // one that the program declares. Those of several tracks may come in any order.
   void StepBegin(TrackId track, int64_t at, NameId name);
-  // Number and level of the track's last step.
+  // Number and level of the track's last step. Without a number it is the next one.
+  static constexpr int64_t kNoNumber = INT64_MIN;
   void StepLevel(TrackId track, int64_t number, uint8_t level, bool after_switch);
   void StepEnd(TrackId track, int64_t at);
   void PhaseBegin(TrackId track, int64_t at, NameId name);

@@ -1,6 +1,7 @@
 // What a "[sample]" instant says: what a thread did when it was sampled.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "src/trace/trace.h"
@@ -16,6 +17,7 @@ struct Sample {
   StringId own_line;           // the innermost of them in the program's own code
   StringId library, function;  // the native code that ran
   StringId waits;              // what it waited for
+  bool holds_gil = false;      // no other thread can run Python
 };
 
 // Reads the samples of one trace. Several threads may call const functions at once.
@@ -30,16 +32,24 @@ class SampleReader {
         own_line_(strings.Find("Own line")),
         library_(strings.Find("Library")),
         function_(strings.Find("Function")),
-        waits_(strings.Find("Waits for")) {}
+        waits_(strings.Find("Waits for")),
+        gil_(strings.Find("Holds the GIL")) {}
 
   bool any() const { return name_.valid(); }  // whether the trace may have some
 
-  // Calls take(at_ns, sample) for each sample of the track, in order of time.
+  // Calls take(at_ns, sample) for each sample of the track, in order of time. None covers more than
+  // its process's window, or waited longer, whatever a damaged log says.
   template <class Taking>
   void ForEach(const Trace& trace, const Track& track, Taking take) const {
+    constexpr int64_t kMost = INT64_MAX / 64;
+    const Process& process = trace.processes[track.process.value];
+    const int64_t longest = std::clamp<int64_t>(process.end_ns - process.start_ns, 0, kMost);
     for (uint32_t i = 0; i < track.instants.at_ns.size(); ++i) {
       if (trace.name(track.instants.name[i]).text != name_) continue;
-      take(track.instants.at_ns[i], Read(track.instant_args, i));
+      Sample sample = Read(track.instant_args, i);
+      sample.covers_ns = std::clamp<int64_t>(sample.covers_ns, 0, longest);
+      sample.run_delay_ns = std::clamp<int64_t>(sample.run_delay_ns, -1, longest);
+      take(track.instants.at_ns[i], sample);
     }
   }
 
@@ -55,11 +65,13 @@ class SampleReader {
       if (arg.key == library_) sample.library = arg.text();
       if (arg.key == function_) sample.function = arg.text();
       if (arg.key == waits_) sample.waits = arg.text();
+      if (arg.key == gil_) sample.holds_gil = arg.value != 0;
     }
     return sample;
   }
 
-  StringId name_, covers_, run_delay_, thread_, stack_, own_line_, library_, function_, waits_;
+  StringId name_, covers_, run_delay_, thread_, stack_, own_line_, library_, function_, waits_,
+      gil_;
 };
 
 }  // namespace crosscut::trace

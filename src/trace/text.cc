@@ -268,7 +268,7 @@ bool Parser::TakeSpan(const Line& line) {
 }
 
 bool Parser::TakeEdge(const Line& line) {
-  int64_t begin, end, number = 0, level = 3;
+  int64_t begin, end, number = Builder::kNoNumber, level = 3;
   if (track_ == nullptr || !line.Time(2, &begin) || !line.Time(3, &end) || end < begin)
     return false;
   const bool step = line.words[0] == "step";
@@ -284,8 +284,7 @@ bool Parser::TakeEdge(const Line& line) {
   const bool numbers = (number_text.empty() || ToInt(number_text, &number)) &&
                        (level_text.empty() || ToInt(level_text, &level));
   if (!number_text.empty() || !level_text.empty()) {
-    builder_.StepLevel(track_->id(), number_text.empty() ? -1 : number, static_cast<uint8_t>(level),
-                       line.Flag("switch", 4));
+    builder_.StepLevel(track_->id(), number, static_cast<uint8_t>(level), line.Flag("switch", 4));
   }
   builder_.StepEnd(track_->id(), end);
   return numbers;

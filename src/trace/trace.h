@@ -44,7 +44,8 @@ bool ParseLayer(std::string_view name, Layer* layer);
 // "cuda:2".
 std::string MemoryDeviceName(int64_t type, int64_t index);
 
-enum class Kind : uint8_t { kSpan = 0, kOperation = 1, kStep = 2, kPhase = 3, kText = 4 };
+// kPart: an operation that an adapter found inside one that the program declares (trace/found.h).
+enum class Kind : uint8_t { kSpan, kOperation, kStep, kPhase, kText, kPart };
 
 // Unique strings, all of them UTF-8: here bytes of any origin become text, so nobody asks again.
 // Not thread-safe. Moves, but is not copied. Views are valid as long as the object.
@@ -88,6 +89,8 @@ struct Name {
   // What the file calls such events, "" where it says nothing; none: from no file of a format with
   // categories. Names that differ only in it are one function.
   StringId category = {};
+
+  bool scope() const { return kind == Kind::kOperation || kind == Kind::kPart; }
 };
 
 // The spans of one track in order of begin; a parent stands before its children. Half-open: [begin,
@@ -100,7 +103,7 @@ struct Spans {
   // end across each other. The one that outlives the span in which it began is cut in two, and
   // counts once. So is an operation of a task that was suspended meanwhile.
   std::vector<SpanIndex> continued;
-  std::vector<SpanIndex> parts_before;  // by `continued`: the earlier one; kNoSpan: not known
+  std::vector<SpanIndex> parts_before;  // by `continued`: the earlier one, which ends first
   // Sorted: spans that a file has longer than they could be here, with the ends that it states.
   std::vector<std::pair<SpanIndex, int64_t>> stated_ends;
   size_t size() const { return begin_ns.size(); }
@@ -162,6 +165,9 @@ struct Track {
   // How often reading repaired something: times out of order, ends without a begin, spans without
   // an end. Reports show them as gaps.
   int64_t clamped = 0, unbalanced = 0, unfinished = 0;
+  // How many spans go on with an earlier one of several that it may be, and nothing tells which:
+  // what goes on inside another one was inside that before; else it is what has waited longest.
+  int64_t guessed = 0;
 };
 
 // Levels of a step plan have the numbers of recordings: 0 control, 1 boundary, 2 operators,
@@ -214,6 +220,9 @@ struct Phase {
 struct ProbeCost {
   StringId probe;
   int64_t inside_ps, outside_ps, low_ps, high_ps, samples;
+  // What it costs inside in addition, with its bounds, that is not withdrawn in control steps: the
+  // comparison with these neither shows nor scales it.
+  int64_t unswitched_ps = 0, unswitched_low_ps = 0, unswitched_high_ps = 0;
 };
 
 struct Source {
@@ -233,10 +242,10 @@ struct Process {
   StringId start_method;             // "record", "fork", "spawn", "exec", "subprocess", ...
   int64_t start_ns = 0, end_ns = 0;  // the window, pauses still inside
   int64_t starting_ns = 0;           // right before the window: what starting the recorder took
-  std::vector<Interval> paused;
-  std::vector<Window> windows;  // in order; those of imported traces are not known
-  bool complete = true;         // false: killed, cut off or damaged
-  bool alive = false;           // when it was read; it may go on recording
+  std::vector<Interval> paused;      // in order, disjoint, not empty
+  std::vector<Window> windows;       // in order; those of imported traces are not known
+  bool complete = true;              // false: killed, cut off or damaged
+  bool alive = false;                // when it was read; it may go on recording
   StringId why_incomplete;
   TrackId lead;  // none: no thread was seen
   std::vector<Step> steps;

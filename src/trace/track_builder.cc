@@ -69,25 +69,6 @@ std::vector<SpanIndex> TrackBuilder::Unended() const {
   return spans;
 }
 
-// kNoSpan where the span was not cut, nor for one that was suspended.
-SpanIndex TrackBuilder::PartBefore(SpanIndex span) const {
-  const Spans& spans = track_.spans;
-  const auto at = std::lower_bound(spans.continued.begin(), spans.continued.end(), span);
-  if (at == spans.continued.end() || *at != span) return kNoSpan;
-  const SpanIndex told = spans.parts_before[static_cast<size_t>(at - spans.continued.begin())];
-  if (told != kNoSpan) return told;
-  for (SpanIndex part = span; part-- > 0;) {
-    const bool same = spans.name[part] == spans.name[span];
-    if (same && spans.end_ns[part] == spans.begin_ns[span]) return part;
-  }
-  return kNoSpan;
-}
-
-SpanIndex TrackBuilder::FirstPart(SpanIndex span) const {
-  for (SpanIndex part = span; part != kNoSpan; part = PartBefore(part)) span = part;
-  return span;
-}
-
 void TrackBuilder::TakeOut(std::vector<SpanIndex> spans) {
   std::sort(spans.begin(), spans.end());
   const auto taken = [&](SpanIndex span) {
@@ -95,7 +76,7 @@ void TrackBuilder::TakeOut(std::vector<SpanIndex> spans) {
   };
   open_.erase(std::remove_if(open_.begin(), open_.end(), taken), open_.end());
   for (SpanIndex span : spans) {
-    for (; span != kNoSpan; span = PartBefore(span)) taken_.push_back(span);
+    for (; span != kNoSpan; span = CutPart(span)) taken_.push_back(span);
   }
 }
 
@@ -229,6 +210,7 @@ void TrackBuilder::Finish(int64_t begin, int64_t end) {
   end = std::max({begin, end, last_ns_});
   track_.unfinished += static_cast<int64_t>(open_.size());
   CloseFrom(0, end);
+  FindParts();
   if (!taken_.empty()) RemoveTaken();
   if (!closed_.empty()) MergeClosed();
   SortInstants(&track_.instants, &track_.instant_args);
@@ -268,9 +250,9 @@ void TrackBuilder::RemoveTaken() {
   };
   for (size_t i = 0; i < spans.continued.size(); ++i) {
     const SpanIndex span = spans.continued[i], part = spans.parts_before[i];
-    if (taken(span)) continue;
+    if (taken(span) || taken(part)) continue;
     kept.continued.push_back(place[span]);
-    kept.parts_before.push_back(part == kNoSpan || taken(part) ? kNoSpan : place[part]);
+    kept.parts_before.push_back(place[part]);
   }
   for (const auto& [span, end] : spans.stated_ends) {
     if (!taken(span)) kept.stated_ends.emplace_back(place[span], end);
@@ -342,9 +324,7 @@ void TrackBuilder::Remap(const Column<SpanIndex>& opened, const Column<SpanIndex
   track_.args = std::move(args);
   for (SpanIndex& span : track_.spans.continued) span = opened[span];
   for (auto& [span, end] : track_.spans.stated_ends) span = opened[span];
-  for (SpanIndex& part : track_.spans.parts_before) {
-    if (part != kNoSpan) part = opened[part];
-  }
+  for (SpanIndex& part : track_.spans.parts_before) part = opened[part];
   closed_args_ = {};
   closed_.clear();
   std::optional<OpenSpans> open;  // eight bytes a span, which most tracks need not have

@@ -1,54 +1,31 @@
 #include "src/trace/whole_spans.h"
 
 #include <algorithm>
-#include <unordered_set>
-#include <vector>
 
 namespace crosscut::trace {
-namespace {
-
-// Where it was not told: a part begins where a part of its name ends that nothing goes on with yet,
-// outer ones first.
-std::vector<SpanIndex> GuessPartsBefore(const Spans& spans) {
-  std::vector<SpanIndex> before = spans.parts_before;
-  std::unordered_set<uint32_t> cut;
-  for (const SpanIndex span : spans.continued) cut.insert(spans.name[span].value);
-  std::unordered_map<uint32_t, std::vector<SpanIndex>> latest;  // by name, parts to go on with
-  size_t next = 0;
-  for (SpanIndex i = 0; i < spans.size(); ++i) {
-    if (!cut.contains(spans.name[i].value)) continue;
-    std::vector<SpanIndex>& parts = latest[spans.name[i].value];
-    while (!parts.empty() && spans.end_ns[parts.back()] < spans.begin_ns[i]) parts.pop_back();
-    if (next < before.size() && spans.continued[next] == i) {
-      const auto goes_on_with = std::find_if(parts.begin(), parts.end(), [&](SpanIndex part) {
-        return before[next] == kNoSpan ? spans.end_ns[part] == spans.begin_ns[i]
-                                       : part == before[next];
-      });
-      if (goes_on_with != parts.end()) {
-        before[next] = *goes_on_with;
-        parts.erase(goes_on_with);
-      }
-      ++next;
-    }
-    parts.push_back(i);
-  }
-  return before;
-}
-
-}  // namespace
 
 WholeSpans::WholeSpans(const Spans& spans) : spans_(spans) {
-  if (spans.continued.empty()) return;
-  const auto& told = spans.parts_before;
-  const bool all = std::find(told.begin(), told.end(), kNoSpan) == told.end();
-  const std::vector<SpanIndex> before = all ? told : GuessPartsBefore(spans);
-  for (size_t i = 0; i < before.size(); ++i) {
-    const SpanIndex part = spans.continued[i];
-    if (before[i] == kNoSpan || spans.end_ns[before[i]] != spans.begin_ns[part]) continue;
-    const SpanIndex whole = first(before[i]);
+  for (size_t i = 0; i < spans.continued.size(); ++i) {
+    const SpanIndex part = spans.continued[i], before = spans.parts_before[i];
+    if (spans.end_ns[before] != spans.begin_ns[part]) continue;
+    const SpanIndex whole = first(before);
     firsts_[part] = whole;
     ends_[whole] = spans.end_ns[part];
   }
+}
+
+uint32_t EndedInside::Of(SpanIndex part) {
+  const int64_t end = spans_.end_ns[part];
+  if (spans_.begin_ns[part] == end) return 0;
+  if (const auto known = known_.find(part); known != known_.end()) return known->second;
+  // All that end then lie around the one that began last.
+  const auto after = std::lower_bound(spans_.begin_ns.begin() + part, spans_.begin_ns.end(), end);
+  std::unordered_map<uint32_t, uint32_t> counts;  // by name
+  auto inner = static_cast<SpanIndex>(after - spans_.begin_ns.begin()) - 1;
+  for (; inner != kNoSpan && spans_.end_ns[inner] <= end; inner = spans_.parent[inner]) {
+    if (spans_.end_ns[inner] == end) known_[inner] = counts[spans_.name[inner].value]++;
+  }
+  return known_[part];
 }
 
 }  // namespace crosscut::trace

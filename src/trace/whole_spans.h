@@ -31,4 +31,16 @@ class WholeSpans {
   std::unordered_map<SpanIndex, int64_t> ends_;      // by first part
 };
 
+// How many spans of its name lie in a part and end when it does: TrackBuilder::GoesOnWith. `spans`
+// must outlive it and not change. Costs as much as the spans that end together, once for all.
+class EndedInside {
+ public:
+  explicit EndedInside(const Spans& spans) : spans_(spans) {}
+  uint32_t Of(SpanIndex part);
+
+ private:
+  const Spans& spans_;
+  std::unordered_map<SpanIndex, uint32_t> known_;
+};
+
 }  // namespace crosscut::trace

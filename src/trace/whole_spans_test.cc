@@ -90,5 +90,41 @@ TEST(WholeSpans, WhereItIsNotToldAPartGoesOnWithTheOneThatEndedThere) {
   EXPECT_EQ(wholes.first(2), 2u);
 }
 
+// A generator that calls itself: each part ended with what was around it. Counted one by one, the
+// second would take minutes.
+TEST(WholeSpans, EndedInsideCountsNamesakesThatEndTogether) {
+  Fixture f;
+  const NameId op = f.Operation("op"), other = f.Operation("other");
+  constexpr uint32_t kDeep = 200'000;
+  for (uint32_t i = 0; i < kDeep; ++i) f.track->Begin(5, i % 2 == 0 ? op : other);
+  for (uint32_t i = 0; i < kDeep; ++i) f.track->End(i == 0 ? 9 : 10);
+  const Trace trace = f.builder.Finish();
+  EndedInside ended(trace.tracks[0].spans);
+  EXPECT_EQ(ended.Of(kDeep - 1), 0u) << "it ended before";
+  EXPECT_EQ(ended.Of(kDeep - 2), 0u);
+  for (uint32_t i = 0; i < kDeep - 1; ++i) {
+    ASSERT_EQ(ended.Of(i), (kDeep - 2 - i) / 2) << i;
+  }
+}
+
+// As many as a damaged log may tell of one instant.
+TEST(WholeSpans, PartsThatEndAtOnceAreNotPassedOneByOne) {
+  Fixture f;
+  const NameId op = f.Operation("op");
+  f.track->Begin(5, op);
+  f.track->End(10);
+  constexpr int kParts = 200'000;
+  for (int i = 0; i < kParts; ++i) {
+    f.track->GoOn(10, op);
+    f.track->GoesOnWith(10, 0);
+    f.track->End(10);
+  }
+  const Trace trace = f.builder.Finish();
+  const Spans& spans = trace.tracks[0].spans;
+  ASSERT_EQ(spans.parts_before.size(), size_t{kParts});
+  EXPECT_EQ(spans.parts_before.front(), 0u);
+  EXPECT_EQ(spans.parts_before.back(), 0u);
+}
+
 }  // namespace
 }  // namespace crosscut::trace

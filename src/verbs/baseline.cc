@@ -1,5 +1,6 @@
 #include "src/verbs/baseline.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -9,6 +10,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "src/base/descriptors.h"
 #include "src/base/nearest.h"
 #include "src/base/shown_text.h"
 
@@ -84,6 +86,7 @@ bool IsWithin(const fs::path& outer, const fs::path& inner) {
 }
 
 Status CopyInto(const std::string& folder, const std::vector<std::string>& inputs) {
+  const base::NoSignal no_limit(SIGXFSZ);
   for (size_t i = 0; i < inputs.size(); ++i) {
     std::error_code error;
     const fs::path from = fs::canonical(inputs[i], error);  // a copy of a link would lead nowhere

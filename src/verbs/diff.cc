@@ -141,7 +141,9 @@ Result<DiffOutput> Diff(const DiffOptions& options) {
   b->AddGaps("B", &gaps);
   compare::Comparison comparison = compare::Compare({a->runs, b->runs});
   out.why_not = comparison.answer.why_not;
-  out.low = comparison.answer.low;
+  out.slower = comparison.answer.slower;
+  out.slowest = comparison.answer.slowest;
+  out.slowest_is_new = comparison.answer.slowest_is_new;
   out.output.text = Render(std::move(comparison), options, std::move(gaps), *a->inputs.front(),
                            *b->inputs.front());
   return out;

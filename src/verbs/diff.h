@@ -24,7 +24,11 @@ struct DiffOutput {
   std::vector<std::string> inputs;  // what was read, also of baselines
   // Why no change of a step can be told, a sentence without a full stop; "" where one can.
   std::string why_not;
-  double low = 0;  // end of the 95 % interval of the change of a step, relative to A: 0.05 is 5 %
+  // By how much a step, or an operation of it that stands out, became longer at least (the end of a
+  // 95 % interval), relative to A's: 0.05 is 5 %. And which of them: "a step", or a name.
+  double slower = 0;
+  std::string slowest;
+  bool slowest_is_new = false;
 };
 
 Result<DiffOutput> Diff(const DiffOptions& options);

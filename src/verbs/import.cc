@@ -36,6 +36,7 @@ Status WithNamesOf(const Status& status, const std::string& run_dir,
 
 Result<Imported> ImportFiles(const std::vector<std::string>& files, const std::string& run_dir) {
   if (files.empty()) return Status::Invalid("no file to import");
+  if (Status status = RefuseInput(run_dir, files); !status.ok()) return status;
   for (const std::string& file : files) {
     const auto found = import::Recognize(file);
     if (!found.ok()) return found.status();
@@ -45,7 +46,7 @@ Result<Imported> ImportFiles(const std::vector<std::string>& files, const std::s
   }
   auto folder = NewFolder::For(run_dir, {.mode = 0700});
   if (!folder.ok()) return folder.status();
-  const std::string& made = folder->path();
+  const std::string made = folder->path();
   std::string list;
   std::vector<std::string> names;
   for (const std::string& file : files) {

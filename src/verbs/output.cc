@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "src/base/descriptors.h"
 #include "src/base/new_file.h"
 
 namespace crosscut::verbs {
@@ -56,15 +58,19 @@ Status Write(Result<std::unique_ptr<exporting::Sink>>& sink, std::string_view te
 
 }  // namespace
 
-Result<std::unique_ptr<exporting::Sink>> OpenOutput(const std::string& file,
-                                                    const std::vector<std::string>& inputs) {
+Status RefuseInput(const std::string& place, const std::vector<std::string>& inputs) {
   struct stat there;
-  const bool present = stat(file.c_str(), &there) == 0 && S_ISREG(there.st_mode);
+  const bool present = stat(place.c_str(), &there) == 0 && S_ISREG(there.st_mode);
   for (const std::string& input : inputs) {
     if (!present || !(IsFile(input, there) || IsIn(input, there))) continue;
-    return Status::Unsupported(file + ": it is what is read, " + input +
-                               "; name another file (-o)");
+    return Status::Unsupported(place + ": it is what is read, " + input + "; name another (-o)");
   }
+  return {};
+}
+
+Result<std::unique_ptr<exporting::Sink>> OpenOutput(const std::string& file,
+                                                    const std::vector<std::string>& inputs) {
+  if (Status status = RefuseInput(file, inputs); !status.ok()) return status;
   return exporting::OpenSink(file);
 }
 
@@ -80,50 +86,63 @@ Status WriteWholeFile(const std::string& path, std::string_view text, bool durab
   return Write(sink, text);
 }
 
-NewFolder::NewFolder(std::string part, std::string path, bool replace)
-    : part_(std::move(part)), path_(std::move(path)), replace_(replace) {}
-
 NewFolder::NewFolder(NewFolder&& other) noexcept
-    : part_(std::exchange(other.part_, "")),
+    : folder_(std::exchange(other.folder_, -1)),
+      beside_(std::move(other.beside_)),
+      part_(std::exchange(other.part_, "")),
       path_(std::move(other.path_)),
       replace_(other.replace_) {}
 
 NewFolder::~NewFolder() {
   std::error_code ignored;
-  if (!part_.empty()) fs::remove_all(part_, ignored);
+  if (!part_.empty()) fs::remove_all(path(), ignored);
+  if (folder_ >= 0) close(folder_);
 }
 
 Result<NewFolder> NewFolder::For(std::string path, Options options) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   struct stat facts;
   if (!options.replace && lstat(path.c_str(), &facts) == 0) return NoFolder(path, EEXIST);
-  std::string part = base::UnforeseenName(base::FolderOf(path));
-  if (part.empty() || mkdir(part.c_str(), options.mode) != 0) return NoFolder(path, errno);
-  return NewFolder(std::move(part), std::move(path), options.replace);
+  NewFolder folder(std::move(path), options.replace);
+  const std::string beside = base::FolderOf(folder.path_);
+  folder.folder_ =
+      base::OpenHigh(beside.empty() ? "." : beside.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (folder.folder_ < 0) return NoFolder(folder.path_, errno);
+  folder.beside_ = "/proc/self/fd/" + std::to_string(folder.folder_) + "/";
+  if (access(folder.beside_.c_str(), X_OK) != 0) folder.beside_ = beside;  // no /proc
+  const std::string part = base::UnforeseenName("");
+  if (part.empty() || mkdirat(folder.folder_, part.c_str(), options.mode) != 0) {
+    return NoFolder(folder.path_, errno);
+  }
+  folder.part_ = part;
+  return folder;
+}
+
+bool NewFolder::Rename(const std::string& from, const std::string& to, unsigned flags) const {
+  return renameat2(folder_, from.c_str(), folder_, to.c_str(), flags) == 0;
 }
 
 Status NewFolder::Place() {
-  const char *from = part_.c_str(), *to = path_.c_str();
-  bool placed = renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0;
-  if (!placed && errno == EINVAL) placed = rename(from, to) == 0;  // an old file system
-  if (!placed && replace_) return Replace() ? Status() : NoFolder(path_, errno);
+  const std::string place = path_.substr(base::FolderOf(path_).size());
+  bool placed = Rename(part_, place, RENAME_NOREPLACE);
+  if (!placed && errno == EINVAL) placed = Rename(part_, place, 0);  // an old file system
+  if (!placed && replace_) return Replace(place) ? Status() : NoFolder(path_, errno);
   if (!placed) return NoFolder(path_, errno);
   part_.clear();
   return {};
 }
 
 // The old one goes with this object.
-bool NewFolder::Replace() {
-  const char *from = part_.c_str(), *to = path_.c_str();
-  if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE) == 0) return true;
+bool NewFolder::Replace(const std::string& place) {
+  if (Rename(part_, place, RENAME_EXCHANGE)) return true;
   const std::string old = part_ + ".old";
-  if (errno != EINVAL || rename(to, old.c_str()) != 0) return false;
-  if (rename(from, to) == 0) {
+  if (errno != EINVAL || !Rename(place, old, 0)) return false;
+  if (Rename(part_, place, 0)) {
     part_ = old;
     return true;
   }
   const int failed = errno;
-  (void)rename(old.c_str(), to);
+  (void)Rename(old, place, 0);
   errno = failed;
   return false;
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "src/base/status.h"
@@ -20,8 +21,11 @@ struct Output {
   bool incomplete = false;  // part of the input could not be read; its gaps say what
 };
 
-// Opens `file`, where a user wants an output of `inputs` (exporting::OpenSink). kUnsupported where
-// it is one of them, by whatever name, or a file that a run or cluster among them consists of.
+// kUnsupported where an output at `place` would be one of the inputs, by whatever name, or a file
+// that a run or cluster among them consists of.
+Status RefuseInput(const std::string& place, const std::vector<std::string>& inputs);
+// Opens `file`, where a user wants an output of `inputs` (exporting::OpenSink), if RefuseInput does
+// not.
 Result<std::unique_ptr<exporting::Sink>> OpenOutput(const std::string& file,
                                                     const std::vector<std::string>& inputs);
 // Writes `text` there; the bytes that it took.
@@ -30,7 +34,7 @@ Result<uint64_t> WriteOutput(const std::string& file, const std::vector<std::str
 // Writes `text` in place of what is at `path`, whole or not at all (exporting::OpenFileSink).
 Status WriteWholeFile(const std::string& path, std::string_view text, bool durable = false);
 // A folder that takes its place when it is whole. Until then it lies beside it, as base::NewFile
-// does, and goes again with what is in it.
+// does, in the folder that had the name at first, and goes again with what is in it.
 class NewFolder {
  public:
   struct Options {
@@ -42,14 +46,18 @@ class NewFolder {
   NewFolder& operator=(NewFolder&&) = delete;
   ~NewFolder();
 
-  const std::string& path() const { return part_; }  // where it is being made
-  Status Place();                                    // call it once
+  // Where it is being made, for this process alone.
+  std::string path() const { return beside_ + part_; }
+  Status Place();  // call it once
 
  private:
-  NewFolder(std::string part, std::string path, bool replace);
-  bool Replace();
+  NewFolder(std::string path, bool replace) : path_(std::move(path)), replace_(replace) {}
+  bool Replace(const std::string& place);
+  bool Rename(const std::string& from, const std::string& to, unsigned flags) const;
 
-  std::string part_, path_;
+  int folder_ = -1;          // that it lies in
+  std::string beside_;       // the path of that, by the descriptor
+  std::string part_, path_;  // part_: its name there; "" once it is placed
   bool replace_;
 };
 

@@ -428,16 +428,26 @@ void RemoveEmptyRun(const std::string& dir, int folder) {
   rmdir(dir.c_str());
 }
 
-// For `record`'s last lines and for whoever reads the run.
-void NoteMove(const std::string& from, int folder) {
-  const std::string text = from + " was moved while it was recorded: processes that began later " +
-                           "are not in the recording\n";
-  const int fd =
-      openat(folder, "note-moved.txt", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+// A sentence for whoever reads the run, and for `record`'s last lines where these are said behind
+// it.
+void WriteNote(int folder, const char* name, const std::string& text) {
+  const int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return;
   const ssize_t written = write(fd, text.data(), text.size());
   (void)written;
   close(fd);
+}
+
+// How the command ended, where it did not end well.
+void NoteEnd(int wait_status, int folder) {
+  std::string how;
+  if (WIFSIGNALED(wait_status)) {
+    const int number = WTERMSIG(wait_status);
+    how = "was ended by signal " + std::to_string(number) + " (" + strsignal(number) + ")";
+  } else if (WEXITSTATUS(wait_status) != 0) {
+    how = "ended with exit status " + std::to_string(WEXITSTATUS(wait_status));
+  }
+  if (!how.empty()) WriteNote(folder, format::kEndNote, "the command " + how + "\n");
 }
 
 // When the command has ended. `folder`: its run directory, which may have been moved or removed.
@@ -452,10 +462,15 @@ void Finish(const CommandEnd& end, const std::string& obstacle, int folder, Reco
                 " was removed in the meantime");
   }
   const std::string place = PlaceOfRun(options->run_dir, folder);
-  if (place != options->run_dir) NoteMove(options->run_dir, folder);
+  if (place != options->run_dir) {
+    WriteNote(folder, "note-moved.txt",
+              options->run_dir + " was moved while it was recorded: processes that began later " +
+                  "are not in the recording\n");
+  }
   options->run_dir = place;
   Reap(options->run_dir, talk);
   SayResult(*options, obstacle, talk);
+  NoteEnd(end.wait_status, folder);
 }
 
 // Once the command runs, its status is the one to end with, whatever becomes of us.

@@ -23,7 +23,9 @@ constexpr const char* kPackageFile = "libcrosscut_tensorflow.package";
 
 // The folders that TensorFlow looks in for plugins, in its order, each string once.
 constexpr const char* kAsk = R"(
-import importlib.metadata, importlib.util, os, site, sys, sysconfig
+import sys
+sys.path[:] = filter(None, sys.path)  # without the folder where it runs
+import importlib.metadata, importlib.util, os, site, sysconfig
 spec = importlib.util.find_spec("tensorflow")
 if spec and spec.submodule_search_locations:
     print("home", list(spec.submodule_search_locations)[0])
@@ -43,7 +45,9 @@ for scheme in sysconfig.get_scheme_names():
 for folder in dict.fromkeys(folders):
     print("site", folder)
 )";
-constexpr const char* kTry = "import ctypes, sys; ctypes.CDLL(sys.argv[1]).TF_InitProfiler";
+constexpr const char* kTry =
+    "import sys; sys.path[:] = filter(None, sys.path); "
+    "import ctypes; ctypes.CDLL(sys.argv[1]).TF_InitProfiler";
 
 Status Failed(const std::string& what, int number) {
   return Status::Io(what + ": " + std::strerror(number));

@@ -39,6 +39,7 @@ struct LineNote {
 
 // Of what all events of a name have in common; numbers as in src/trace.
 struct NameNote {
+  static constexpr uint8_t kMemory = 7;  // a kind: changes of memory
   uint8_t kind = 0, layer = 0;
   bool waits = false, found = false, crosses = false;
   uint64_t Packed() const {
@@ -55,11 +56,24 @@ struct NameNote {
 struct SpanNote {
   bool goes_on = false;              // with an earlier part
   bool details = false, op = false;  // its first kernel_details and tf_op are the writer's
-  uint64_t Packed() const { return uint64_t{goes_on} | uint64_t{details} << 1 | uint64_t{op} << 2; }
-  static SpanNote Of(uint64_t packed) {
-    return {(packed & 1) != 0, (packed >> 1 & 1) != 0, (packed >> 2 & 1) != 0};
+  bool in_step = false;              // and so are its first _ct and _c
+  // How long before its begin that part ended, and how many of its name were in it that ended then,
+  // too; 0 ns: not told.
+  uint64_t waited_ns = 0;
+  uint8_t inside = 0;
+  uint64_t Packed() const {
+    return uint64_t{goes_on} | uint64_t{details} << 1 | uint64_t{op} << 2 | uint64_t{in_step} << 3 |
+           uint64_t{inside} << 4 | waited_ns << kWaitedAt;
   }
+  static SpanNote Of(uint64_t packed) {
+    return {(packed & 1) != 0,      (packed >> 1 & 1) != 0, (packed >> 2 & 1) != 0,
+            (packed >> 3 & 1) != 0, packed >> kWaitedAt,    static_cast<uint8_t>(packed >> 4)};
+  }
+  static constexpr int kWaitedAt = 12;
 };
+
+// The note of a change of memory: how many of its stats, the first ones, are the writer's.
+using MemoryNote = uint64_t;
 
 // Of a step's event.
 struct StepNote {

@@ -56,7 +56,8 @@ AT(crosscut_plugin_callbacks, self, 8);
 AT(crosscut_plugin_callbacks, flush, 16);
 AT(crosscut_plugin_callbacks, set_level, 24);
 AT(crosscut_plugin_callbacks, calibrate, 32);
-STATIC_ASSERT(sizeof(crosscut_plugin_callbacks) == 40, crosscut_plugin_callbacks_size);
+AT(crosscut_plugin_callbacks, other_profiler, 40);
+STATIC_ASSERT(sizeof(crosscut_plugin_callbacks) == 48, crosscut_plugin_callbacks_size);
 
 AT(crosscut_host, head, 0);
 AT(crosscut_host, host, 32);

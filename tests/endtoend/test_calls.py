@@ -50,6 +50,7 @@ def test_functions_that_torch_opens_scopes_in_take_what_they_took(tmp_path, how)
     for name in ("record_function.__enter__", "record_function.__exit__", "profile_hook_step",
                  "Optimizer.zero_grad"):
         found = [row for row in rows if row["name"].startswith(name)]
+        # It may be empty: PyTorch has some of them in some of its versions.
         assert all(row["total_ns"] <= truth["all"] for row in found), found
     assert not [row for row in table(tmp_path / "run", "gaps") if "begin" in row["message"]]
 

@@ -130,6 +130,7 @@ def test_any_sharding_gives_the_same_bytes(runs, cluster, tmp_path):
 
 def test_tables_of_a_rank_are_those_of_its_run(runs, cluster):
     for name in ("operations", "overlap", "step_summary", "threads"):
+        assert runs
         for rank, run in enumerate(runs):
             alone = [list(row.values())[1:] for row in rows_of(run, name)]
             here = [list(row.values())[4:] for row in rows_of(cluster, name)

@@ -134,6 +134,7 @@ def test_zsh(tmp_path, path, words, answers):
     subprocess.run(["zsh", "-f", "-n", folder / "_crosscut"], check=True)
     done = subprocess.run(["zsh", "-f", "-c", ZSH, "zsh", folder, " ".join(["crosscut", *words])],
                           env=path, capture_output=True, text=True, timeout=60, check=True)
+    assert answers
     for answer in answers:
         assert answer in done.stdout
     assert "not found" not in done.stdout and "_arguments" not in done.stdout

@@ -99,17 +99,6 @@ def test_what_can_be_read_of_several_inputs_is_written(scene, verb):
     assert os.path.exists("made"), "the other one can be read"
 
 
-@pytest.mark.parametrize("words", [["import", "good.json", "-o", "made"],
-                                   ["report", "good.json", "-o", "made.html"],
-                                   ["export", "good.json", "-o", "made.pftrace"]], ids=" ".join)
-def test_a_file_that_may_not_be_so_long_is_3_and_leaves_nothing(scene, words):
-    before = sorted(os.listdir())
-    limited = ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", CROSSCUT, *words]
-    done = subprocess.run(limited, stderr=subprocess.PIPE, text=True, timeout=600)
-    assert (done.returncode, sorted(os.listdir())) == (3, before), done.stderr
-    assert "File too large" in done.stderr
-
-
 def test_without_a_python_the_verbs_that_need_one_are_wrong(scene):
     done = run("doctor", "--python", "/nowhere/python")
     assert (done.returncode, done.stdout) == (2, ""), done.stderr

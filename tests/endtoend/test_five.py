@@ -80,7 +80,9 @@ def test_every_metric_is_what_the_program_clocked(library, tmp_path, variant):
     within = 20e6 + waited_ns
     for column in ("ns", "corrected_ns"):
         measured = recorded(run, column)
+        assert clocked
         for operation, metrics in clocked.items():
+            assert metrics
             for metric, ns in metrics.items():
                 assert measured[operation][metric] == pytest.approx(ns, rel=0.01, abs=within), (
                     operation, metric, column)

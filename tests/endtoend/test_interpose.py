@@ -11,7 +11,8 @@ STEPS, MICROSECONDS = 60, 300
 
 
 def test_calls_of_an_interposed_library_are_spans_of_its_layer(tmp_path):
-    command = [PROGRAM, str(STEPS), str(MICROSECONDS)]
+    loops = tmp_path / "loops"
+    command = [PROGRAM, str(STEPS), str(MICROSECONDS), loops]
     bare = subprocess.run(command, capture_output=True, text=True)
     run = tmp_path / "run"
     done = record(run, command, env={"LD_PRELOAD": str(SPANS)})
@@ -22,9 +23,11 @@ def test_calls_of_an_interposed_library_are_spans_of_its_layer(tmp_path):
     assert {name: functions[name]["count"] for name in expected} == expected
     assert {functions[name]["layer"] for name in expected} == {"simulator"}
     assert "sim_free" not in functions, "nobody interposes it"
-    # A step lasts as long as it was told to, by the same clock.
-    step = functions["sim_step"]
-    assert step["total_ns"] >= step["count"] * MICROSECONDS * 1000
+    # Each step lasts at least as long as it was told to; the program's own loops around them have
+    # nothing else, and take what a busy machine makes of that.
+    step, whole = functions["sim_step"], int(loops.read_text())
+    assert step["min_ns"] >= MICROSECONDS * 1000
+    assert 0.9 * whole <= step["total_ns"] <= whole
     (process,) = [row for row in table(run, "processes") if row["name"] != "crosscut"]
     assert process["complete"]
     threads = {row["thread"] for row in table(run, "threads") if row["layer"] == "simulator"}

@@ -206,9 +206,13 @@ def test_an_xspace_that_a_plugin_collects_is_kept_and_stands_on_the_programs_clo
     crosscut("export", run, "--to=xspace", "-o", out)
     planes = re.findall(rb"/device:[\w:]+", out.read_bytes())
     assert set(planes) == {b"/device:CUSTOM:demo"}
-    # It was busy from the start of the session to its stop.
-    wall = sum(row["wall_ns"] for row in table(run, "processes"))
-    assert kernel["total_ns"] == pytest.approx(wall, rel=0.35)
+    # It was busy from the start of the session to its stop: all that the program did lies within.
+    (process,), (event,) = table(run, "processes"), table(run, "device_events")
+    work = [row for row in table(run, "spans") if row["name"] == "work"]
+    assert work and process["start_ns"] <= event["begin_ns"] <= min(r["begin_ns"] for r in work)
+    assert (max(row["end_ns"] for row in work) <= event["end_ns"]
+            <= process["start_ns"] + process["wall_ns"])
+    assert kernel["total_ns"] == event["end_ns"] - event["begin_ns"]
     sums_to_wall(run)
 
 
@@ -365,14 +369,24 @@ def test_packages_that_are_broken_keep_no_process_from_being_recorded(tmp_path):
     assert state == "failed" and "ends = ends:plugin: SystemExit: no such chip" in message
 
 
-def test_plugins_installed_for_tensorflow_are_loaded_when_asked_for(tmp_path):
+def test_plugins_installed_for_tensorflow_are_loaded_when_asked_for_and_else_told(tmp_path):
     folder = tmp_path / "site" / "tensorflow-plugins"
     folder.mkdir(parents=True)
-    (folder / "libchip.so").symlink_to(DEMO)
-    run = tmp_path / "run"
+    for name in ("libchip.so", "libother.so.1", "libcrosscut_tensorflow.so"):
+        (folder / name).symlink_to(DEMO)
+    (folder / "libother.so.bak").write_text("no library")
     env = {"PYTHONPATH": f"{PACKAGE}:{tmp_path / 'site'}", "STEPS": "2"}
+    run, told = tmp_path / "run", "Source tensorflow-plugins not asked for in "
     record_script(run, PROGRAM, "--plugin", "tensorflow-plugins", env=env)
     assert state_of(run, "chip") == [("on", "")]
+    assert told not in crosscut("report", run)
+    for flags, names in (((), "libchip.so, libother.so.1:"),
+                         (("--plugin", folder / "libchip.so"), "libother.so.1:")):
+        run = tmp_path / f"run{len(flags)}"
+        record_script(run, PROGRAM, *flags, env=env)
+        line, = [line for line in crosscut("report", run).splitlines() if told in line]
+        assert names in " ".join(crosscut("report", run).split()), line
+        assert state_of(run, "chip") == ([("on", "")] if flags else [])
 
 
 @pytest.mark.parametrize("leave", ["exit", "_exit"])

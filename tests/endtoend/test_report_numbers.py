@@ -84,3 +84,64 @@ def test_times_are_in_tables(source):
              re.findall(r"(?<![\d-])([\d,]+(?:\.\d+)?) (ns|µs|ms|s)\b", text)]
     assert len(times) > 20
     assert not [time for time in times if time not in known]
+
+
+def largest_of_page(page):
+    """The sentence of a page that says what the run, or its steps, were spent on."""
+    line = re.search(r'<p class="headline">(.*?)</p>', page).group(1)
+    line = re.sub("<[^>]*>", "", line)
+    found = re.search(r"(?:Its steps took ([\d.,]+ \S+), of which|Of that,) (.*) took ([\d.]+) %",
+                      line)
+    return found.group(1), found.group(2), float(found.group(3))
+
+
+@pytest.mark.parametrize("source", INPUTS, ids=lambda path: path.parent.name)
+def test_shares_in_all_views_are_shares_of_the_same_time(source):
+    tables = {table["table"]: table["columns"]
+              for table in json.loads(report(source, "--format=json"))["tables"]}
+    parts, work = tables["window_parts"], tables["part_work"]
+    first = tables["verdict"]["process"][0]
+    part = "steps" if (first, "steps") in zip(parts["process"], parts["part"]) else "whole window"
+    times = {}
+    for process, of, name, ns in zip(work["process"], work["part"], work["work"], work["ns"]):
+        if (process, of) == (first, part):
+            times[name] = times.get(name, 0) + ns
+    largest, whole = max(times, key=times.get), sum(times.values())
+    share, ns = 100 * times[largest] / whole, times[largest]
+    largest = largest or "(no line seen)"
+
+    took, name, percent = largest_of_page(report(source, "--format=html"))
+    assert (took, name) == (shown(whole) if part == "steps" else None, largest)
+    assert percent == pytest.approx(share, abs=0.5)
+    heading = "Where the steps' time went: " if part == "steps" else "Where the time went: "
+    grid = report(source).split(heading, 1)[1]
+    row = re.search(rf"^ +{re.escape(largest)} +([\d.]+) % +([\d.,]+ \S+)", grid, re.M)
+    assert float(row.group(1)) == pytest.approx(share, abs=0.5)
+    assert row.group(2) == shown(ns)
+
+
+STEPS = """# crosscut trace
+process train pid=7 window=0..10000 name=train.py
+thread main tid=7 base=python main lead
+""" + "".join(f"step step {500 * i} {500 * i + 400} level={0 if i in (4, 5) else 3}\n"
+              f"op forward {500 * i} {500 * i + 300}\n" for i in range(1, 12))
+
+
+def test_all_views_count_the_same_steps(tmp_path):
+    source = tmp_path / "trace.txt"
+    source.write_text(STEPS)
+    tables = {table["table"]: table["columns"]
+              for table in json.loads(report(source, "--format=json"))["tables"]}
+    parts = dict(zip(tables["window_parts"]["part"], tables["window_parts"]["count"]))
+    counts = [parts["steps"], parts["control steps"]]
+    assert counts == [9, 2]
+    summary = ["steps", "control_steps"]
+    assert [sum(tables["step_summary"][name]) for name in summary] == counts
+    text = report(source)
+    assert re.findall(r"(\d+) steps [\d.]+ \S+; (\d+) control steps", text) == [("9", "2")]
+    grid = text.split("\nSteps\n", 1)[1]
+    assert re.search(r"step +9 +2 ", grid)
+    page = report(source, "--format=html")
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page).group(1))
+    assert [sum(data["step_summary"][name]) for name in summary] == counts
+    assert data["all_steps"] == sum(counts)

@@ -113,6 +113,7 @@ def test_flame_graphs_hold_all_that_was_recorded(tmp_path):
     crosscut("export", run, "--to=speedscope", "-o", tmp_path / "flame.json")
     file = json.loads((tmp_path / "flame.json").read_text())
     frames, total = file["shared"]["frames"], {}
+    assert file["profiles"]
     for profile in file["profiles"]:
         open_frames, last = [], profile["startValue"]
         for event in profile["events"]:
@@ -237,6 +238,8 @@ def test_a_profile_with_stacks_says_where_operators_were_called(tmp_path):
                      and "): " not in row[0]] for name in ("stacks", "again"))
     assert first == again and len(first) > 10
     assert results["plain python"] == 0 and results["stacks python"] > 0
-    for line in (tmp_path / "stacks").read_text().splitlines():
+    lines = (tmp_path / "stacks").read_text().splitlines()
+    assert lines
+    for line in lines:
         stack, value = line.split(" ")
         assert int(value) > 0 and "run.py(" in stack

@@ -326,6 +326,37 @@ def test_a_function_that_trains_makes_steps_in_each_window(python, tmp_path):
     assert len(table(tmp_path / "run", "steps")) == 10
 
 
+TRAINS_AT_TIMES = """
+import random
+import tensorflow as tf
+draw = random.Random(1)
+trained = functions = 0
+for _ in range(8):
+    w, optimizer = tf.Variable(tf.ones((4, 4))), tf.keras.optimizers.SGD(0.01)
+    optimizer.build([w])
+    @tf.function
+    def call(training):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(w * w)
+        if training:
+            optimizer.apply_gradients([(tape.gradient(loss, w), w)])
+        return loss
+    calls = [draw.random() < 0.5 for _ in range(draw.randrange(2, 9))]
+    for training in [True] * draw.randrange(1, 4) + calls:
+        call(training)
+        trained += training
+    functions += 1
+print(trained, trained - functions)
+"""
+
+
+def test_only_the_calls_that_train_are_train_steps(python, tmp_path):
+    done = record_program(tmp_path / "run", python, TRAINS_AT_TIMES, "--control-steps=0")
+    steps, train_steps = map(int, done.stdout.split())  # each function's first call is `compile`
+    assert len(table(tmp_path / "run", "steps")) == steps
+    assert counts(tmp_path / "run")["train_step"] == train_steps
+
+
 LATE = """
 import inspect, sys
 import crosscut

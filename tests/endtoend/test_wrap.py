@@ -1,5 +1,9 @@
 """crosscut.wrap() and --wrap under the real recorder: what the tables say of wrapped code."""
 
+import random
+import subprocess
+
+import pytest
 from runs import ROOT, record_script, table
 from test_adds_up import check_sums
 
@@ -85,3 +89,103 @@ def test_a_module_that_has_nothing_native_is_told(tmp_path):
     assert said["message"] == ("colorsys as data: nothing native found yet; "
                                "math as native: 2 functions")
     assert "math.sqrt" in {row["name"] for row in table(run, "functions")}
+
+
+# A game as atari_py has its own: a Python module whose native library is loaded by ctypes. HOW is
+# where the module keeps the library; `other` loads one of its own.
+GAME = """
+int NAME_act(int action) { return action + 1; }
+int NAME_reset(void) { return 0; }
+int NAME_unused(void) { return 0; }
+static int hidden(void) { return 1; }
+int NAME_data = 1;
+int NAME_calls_hidden(void) { return hidden(); }
+"""
+WAYS = {
+    "a global": "lib = ctypes.CDLL(PATH)\ndef load(): return lib\n",
+    "a class": "class Game:\n    lib = ctypes.cdll.LoadLibrary(PATH)\n"
+               "def load(): return Game.lib\n",
+    "an instance": "class Game:\n    def __init__(self): self.lib = ctypes.CDLL(PATH)\n"
+                   "game = Game()\ndef load(): return game.lib\n",
+    "a call": "import functools\n@functools.lru_cache(None)\n"
+              "def load(): return ctypes.CDLL(PATH)\n",
+    "a list": "libs = []\ndef load():\n    libs.append(ctypes.CDLL(PATH))\n    return libs[0]\n",
+    "functions": "_lib = ctypes.CDLL(PATH)\ngame_act, game_reset = _lib.game_act, _lib.game_reset\n"
+                 "import sys\ndef load(): return sys.modules[__name__]\n",
+}
+
+
+def build_games(folder, kept):
+    for name in ("game", "other"):
+        (folder / f"{name}.c").write_text(GAME.replace("NAME", name))
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / f"lib{name}_c.so",
+                        folder / f"{name}.c"], check=True)
+    package = folder / "games"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    for at, name, how in ((package, "game", WAYS[kept]), (folder, "other", WAYS["a global"])):
+        (at / f"{name}_interface.py").write_text(
+            f"import ctypes\nPATH = {str(folder / f'lib{name}_c.so')!r}\n{how}"
+            f"def play(actions):\n    lib = load()\n    lib.{name}_reset()\n"
+            f"    return sum(lib.{name}_act(a) for a in range(actions))\n")
+
+
+@pytest.mark.parametrize("kept", WAYS)
+def test_a_module_is_followed_to_the_library_that_it_loads(tmp_path, kept):
+    build_games(tmp_path, kept)
+    drawn = random.Random(kept)
+    actions = drawn.randrange(2, 40)
+    wrapped = drawn.choice(["games", "games.game_interface"])
+    run = tmp_path / "run"
+    done = record_script(run, f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+from games import game_interface
+import other_interface
+assert other_interface.play({actions}) == game_interface.play({actions})
+""", "--wrap", f"{wrapped}:simulator")
+    assert done.returncode == 0, done.stderr
+    functions = {row["name"]: (row["layer"], row["count"]) for row in table(run, "functions")
+                 if "game_c" in row["name"] or "other_c" in row["name"]}
+    assert functions == {"libgame_c.game_act": ("simulator", actions),
+                         "libgame_c.game_reset": ("simulator", 1)}
+    (said,) = [row for row in table(run, "sources") if row["name"] == "wrap"]
+    assert (said["state"], said["message"]) == (
+        "on", f"{wrapped} as simulator: calls of libgame_c.so")
+
+
+def test_an_attribute_of_a_module_is_followed(tmp_path):
+    build_games(tmp_path, "a global")
+    run = tmp_path / "run"
+    done = record_script(run, f"""
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
+from games import game_interface
+game_interface.play(3)
+""", "--wrap", "games.game_interface.lib:simulator:.*_act")
+    assert done.returncode == 0, done.stderr
+    names = {row["name"]: row["count"] for row in table(run, "functions")}
+    assert names.get("libgame_c.game_act") == 3 and "libgame_c.game_reset" not in names
+
+
+def test_wrap_says_how_many_functions_it_wraps(tmp_path):
+    build_games(tmp_path, "a global")
+    run = tmp_path / "run"
+    done = record_script(run, f"""
+import ctypes, sys
+sys.path.insert(0, {str(tmp_path)!r})
+import crosscut
+assert crosscut.wrap("libgame_c.so") == 0, "it is not loaded yet"
+from games import game_interface
+library = game_interface.lib
+for thing in (library, game_interface, "games", "libgame_c.so", {str(tmp_path / 'libgame_c.so')!r}):
+    print(crosscut.wrap(thing, layer="simulator"), end=" ")
+    print(crosscut.wrap(thing, layer="simulator", names=".*_(act|reset)"), end=" ")
+print(crosscut.wrap(library.game_act), crosscut.wrap(ctypes.CDLL("libm.so.6"), names="cosh?"))
+""")
+    assert done.returncode == 0, done.stderr
+    # _init and _fini are the file's, too, where the linker exports them.
+    counts = list(map(int, done.stdout.split()))
+    assert counts[-2:] == [1, 2]
+    for all_of_it, chosen in zip(counts[:-2:2], counts[1:-2:2]):
+        assert all_of_it in (4, 6) and chosen == 2, counts

@@ -291,8 +291,13 @@ print("done")
                     timeout=LIMIT_S)
     check("a torch.profiler that comes later does no harm", result.returncode == 0,
           result.stderr[-500:])
-    source(folder / "later")
-    note(f"it saw {len(json.loads(later.read_text())) if later.exists() else None} kernels")
+    alone = folder / "alone.json"
+    subprocess.run(python("torch_program.py", "kineto", "train", alone), check=True,
+                   timeout=LIMIT_S)
+    check("and has the kernels that it has alone",
+          later.exists() and sorted(json.loads(later.read_text())) ==
+          sorted(json.loads(alone.read_text())))
+    check("and CUPTI's source says so", "had CUPTI" in source(folder / "later")["message"])
 
 
 def checks(rounds):

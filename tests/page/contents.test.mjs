@@ -24,7 +24,7 @@ test("the verdict stands first, says what is missing, and leads to its evidence"
     assert.match(text, /^Verdict\s+2 things are missing/);
     assert.ok(text.indexOf("wait for input") < text.indexOf("Garbage collection"), "by rank");
     assert.match(text, /train\.py:33/);
-    assert.match(text, /at most 42\.0 % of the time \(95 %: 40\.0 % to 44\.0 %\): an upper bound/);
+    assert.match(text, /42 % at most \(95 %: 40 % to 44 %\) of the time: an upper bound/);
     const top = async (selector) => (await page.locator(selector).first().boundingBox()).y;
     assert.ok((await top("#verdict")) < (await top(".gaps")));
     assert.ok((await top(".gaps")) < (await top(".headline")));

@@ -169,11 +169,26 @@ test("corrected and raw, time and share change the bars", () =>
 test("bars add up to what the table says", () =>
   withPage("sample.html", {}, async (page) => {
     await page.getByRole("button", { name: "Raw" }).click();
-    const shown = await page.locator(".row.process .value b").first().innerText();
-    const sum = await page.$$eval("#table-overlap tbody tr", (rows) => rows
+    const shown = () => page
+      .locator(".row.process", { has: page.locator('[data-focus="train.py"]') })
+      .locator(".value b").innerText();
+    const sum = (part) => page.$$eval("#table-part_work tbody tr", (rows, wanted) => rows
       .filter((row) => row.cells[0].title === "train.py")
-      .reduce((all, row) => all + Number(row.cells[4].dataset.v), 0));
-    assert.equal(shown, `${(sum / 1e9).toFixed(2)} s`);
+      .filter((row) => !wanted || row.cells[1].textContent === wanted)
+      .reduce((all, row) => all + Number(row.cells[6].dataset.v), 0), part);
+    const steps = await sum("steps");
+    const first = page.locator(".row.process button").first();
+    assert.equal(await first.getAttribute("data-focus"), "train.py",
+      "first what the verdict speaks of, though its steps are shorter than others' windows");
+    assert.equal(await shown(), `${(steps / 1e9).toFixed(3)} s`);
+    const headline = await page.locator(".headline").innerText();
+    assert.match(headline, new RegExp(`Its steps took ${(steps / 1e9).toFixed(3)} s`));
+    const [, name, share] = /of which (\S+) took (\S+ %)/.exec(headline);
+    const row = page.locator(".bars .row", { has: page.locator(`[title="${name}"]`) }).first();
+    assert.equal(parseFloat(await row.locator(".value span").innerText()),
+      parseFloat(share), "the sentence and the bar have one denominator");
+    await page.getByRole("button", { name: "Whole window" }).click();
+    assert.equal(await shown(), `${((await sum("")) / 1e9).toFixed(2)} s`);
   }));
 
 test("tables sort by the exact value and filter", () =>

@@ -8,12 +8,6 @@
 #include <thread>
 
 namespace crosscut::cupti {
-namespace {
-
-int handle;  // its address is the only subscriber's
-
-}  // namespace
-
 FakeCupti* FakeCupti::current_ = nullptr;
 
 FakeCupti::FakeCupti() { current_ = this; }
@@ -21,6 +15,7 @@ FakeCupti::~FakeCupti() { current_ = nullptr; }
 
 // Every function begins with it.
 CUptiResult FakeCupti::Asked(const char* function) {
+  if (current_->meanwhile) current_->meanwhile(function);
   std::lock_guard<std::mutex> lock(current_->mutex_);
   ++current_->asked[function];
   const auto refused = current_->refuse.find(function);
@@ -55,9 +50,9 @@ void FakeCupti::FillCallbacks(Api* api) const {
     if (!current_->owner.empty() || current_->callback_.load() != nullptr) {
       return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
     }
-    current_->callback_ = callback;
     current_->callback_data_ = data;
-    *subscriber = reinterpret_cast<CUpti_SubscriberHandle>(&handle);
+    current_->callback_ = callback;
+    *subscriber = reinterpret_cast<CUpti_SubscriberHandle>(current_->subscriber_ += 16);
     return CUPTI_SUCCESS;
   };
   api->Subscribe_v2 = [](CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*,
@@ -71,18 +66,16 @@ void FakeCupti::FillCallbacks(Api* api) const {
 void FakeCupti::FillSwitches(Api* api) const {
   api->Unsubscribe = [](CUpti_SubscriberHandle subscriber) {
     ASKED("Unsubscribe");
-    if (subscriber != reinterpret_cast<CUpti_SubscriberHandle>(&handle)) {
+    if (subscriber == nullptr || subscriber != current_->subscriber())
       return CUPTI_ERROR_INVALID_PARAMETER;
-    }
-    current_->callback_ = nullptr;
-    std::lock_guard<std::mutex> lock(current_->mutex_);
-    current_->domains_.clear();
-    current_->on_.clear();
-    current_->off_.clear();
+    current_->ForgetSubscriber();
     return CUPTI_SUCCESS;
   };
-  api->EnableDomain = [](uint32_t on, CUpti_SubscriberHandle, CUpti_CallbackDomain domain) {
+  api->EnableDomain = [](uint32_t on, CUpti_SubscriberHandle subscriber,
+                         CUpti_CallbackDomain domain) {
     ASKED("EnableDomain");
+    if (subscriber == nullptr || subscriber != current_->subscriber())
+      return CUPTI_ERROR_INVALID_PARAMETER;
     std::lock_guard<std::mutex> lock(current_->mutex_);
     current_->on_[domain].clear();
     current_->off_[domain].clear();
@@ -93,14 +86,33 @@ void FakeCupti::FillSwitches(Api* api) const {
     }
     return CUPTI_SUCCESS;
   };
-  api->EnableCallback = [](uint32_t on, CUpti_SubscriberHandle, CUpti_CallbackDomain domain,
-                           CUpti_CallbackId call) {
+  api->EnableCallback = [](uint32_t on, CUpti_SubscriberHandle subscriber,
+                           CUpti_CallbackDomain domain, CUpti_CallbackId call) {
     ASKED("EnableCallback");
+    if (subscriber == nullptr || subscriber != current_->subscriber())
+      return CUPTI_ERROR_INVALID_PARAMETER;
     std::lock_guard<std::mutex> lock(current_->mutex_);
     (on != 0 ? current_->on_ : current_->off_)[domain].insert(call);
     (on != 0 ? current_->off_ : current_->on_)[domain].erase(call);
     return CUPTI_SUCCESS;
   };
+}
+
+void FakeCupti::ForgetSubscriber() {
+  callback_ = nullptr;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  domains_.clear();
+  on_.clear();
+  off_.clear();
+}
+
+void FakeCupti::Finalize() {
+  ForgetSubscriber();
+  const std::lock_guard<std::recursive_mutex> lock(buffers_mutex_);
+  kinds.clear();
+  filling_.clear();
+  request_ = nullptr;
+  complete_ = nullptr;
 }
 
 void FakeCupti::FillActivities(Api* api) const {
@@ -235,6 +247,7 @@ void FakeCupti::PutBytes(const void* record, size_t bytes, CUpti_ActivityKind ki
   if (filling_.count(thread) == 0) {
     Buffer made = {};
     size_t most = 0;
+    if (request_ == nullptr) return;
     request_(&made.memory, &made.bytes, &most);
     if (made.memory == nullptr) {
       std::lock_guard<std::mutex> counting(mutex_);

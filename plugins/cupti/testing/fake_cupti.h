@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -38,12 +39,17 @@ class FakeCupti {
   size_t kernel_bytes = sizeof(CUpti_ActivityKernel10);   // what ActivityGetStructSize says
   std::atomic<int> slow_ms = 0;                           // that Subscribe takes
   bool hold_back = false;                                 // buffers come back at Release() only
+  std::function<void(const std::string&)> meanwhile;      // called as a function is, by its name
   uint64_t drop = 0;  // records, beside those that found no buffer
 
   // ---- To ask ----------------------------------------------------------------------------------
   std::map<std::string, int> asked;  // calls by function
   std::set<CUpti_ActivityKind> kinds;
   bool is_subscribed() const { return callback_.load() != nullptr; }
+  // Null: there is none.
+  CUpti_SubscriberHandle subscriber() const {
+    return is_subscribed() ? reinterpret_cast<CUpti_SubscriberHandle>(subscriber_.load()) : nullptr;
+  }
   bool CallsBack(CUpti_CallbackDomain domain, CUpti_CallbackId call) const;
   int CallsInAll() const;
   // Of its own clock, or of the clock it was given.
@@ -84,6 +90,8 @@ class FakeCupti {
   void Finish(int thread = 0);
   // Hands back what was held.
   void Release();
+  // cuptiFinalize: nobody has it, nothing is on, and what buffers hold is gone.
+  void Finalize();
 
  private:
   struct Buffer {
@@ -101,12 +109,14 @@ class FakeCupti {
                 uint32_t id);
   void PutBytes(const void* record, size_t bytes, CUpti_ActivityKind kind, int thread);
   void HandBack(Buffer buffer);
+  void ForgetSubscriber();
   void FlushAll(bool forced);
 
   mutable std::mutex mutex_;            // of what is asked and of what is enabled
   std::recursive_mutex buffers_mutex_;  // of buffers; held while they are handed over
   std::atomic<CUpti_CallbackFunc> callback_ = nullptr;
   std::atomic<void*> callback_data_ = nullptr;
+  std::atomic<uintptr_t> subscriber_ = 0;               // the handle of the latest
   std::map<int, std::set<CUpti_CallbackId>> on_, off_;  // exceptions from domains_
   std::set<int> domains_;
   CUpti_TimestampCallbackFunc clock_ = nullptr;

@@ -5,6 +5,8 @@
 #include <time.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdlib>
 #include <deque>
 #include <mutex>
 
@@ -26,28 +28,48 @@ const Api& Table() {
   return table;
 }
 
-// The device's one stream: work runs in order, and its record is there when it has ended.
+int64_t MonotonicNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+// Of CUPTI's clock to that. Clocks less than a second apart are the same one.
+uint64_t Offset() {
+  constexpr int64_t kSecond = 1'000'000'000;
+  static std::atomic<int64_t> offset{0};
+  const int64_t now = Cupti().Now() - MonotonicNs();
+  if (std::llabs(now) < kSecond) return 0;
+  if (std::llabs(now - offset) > kSecond) offset = now;
+  return static_cast<uint64_t>(offset.load());
+}
+
+// The device's one stream: work runs in order, and its record is there when it has ended, if CUPTI
+// was recording when it was launched. On CLOCK_MONOTONIC, whatever CUPTI's clock is.
 struct Device {
   std::mutex mutex;
   int64_t free_ns = 0;
   std::deque<CUpti_ActivityKernel7> running;
 
-  // On CUPTI's clock. Returns the end.
+  // Returns the end.
   int64_t Run(uint32_t launch, int64_t ns, uint64_t node, const char* name) {
     std::lock_guard<std::mutex> lock(mutex);
-    const int64_t begin = std::max(free_ns, Cupti().Now() + kLaunchLatencyNs);
+    const int64_t begin = std::max(free_ns, MonotonicNs() + kLaunchLatencyNs);
     free_ns = begin + ns;
     CUpti_ActivityKernel7 kernel = FakeCupti::Kernel(launch, begin, free_ns);
     kernel.name = name;
     kernel.graphNodeId = node;
-    running.push_back(kernel);
+    if (Cupti().kinds.count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) != 0) running.push_back(kernel);
     return free_ns;
   }
   void Report(bool all) {
     std::lock_guard<std::mutex> lock(mutex);
     while (!running.empty() &&
-           (all || running.front().end < static_cast<uint64_t>(Cupti().Now()))) {
-      Cupti().Put(running.front());
+           (all || running.front().end < static_cast<uint64_t>(MonotonicNs()))) {
+      CUpti_ActivityKernel7 kernel = running.front();
+      kernel.start += Offset();
+      kernel.end += Offset();
+      Cupti().Put(kernel);
       running.pop_front();
     }
   }
@@ -107,10 +129,37 @@ EXPORT CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t
 
 // ---- For the program ---------------------------------------------------------------------------
 
+namespace {
+
+// What CUPTI adds to a call while it records what devices do.
+std::atomic<int64_t> inflated_launch_ns{0}, inflated_copy_ns{0};
+
+void Inflate(int64_t ns) {
+  if (Cupti().kinds.count(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == 0) return;
+  for (const int64_t end = MonotonicNs() + ns; MonotonicNs() < end;) {
+  }
+}
+
+}  // namespace
+
+EXPORT void fake_inflate(int64_t launch_ns, int64_t copy_ns) {
+  inflated_launch_ns = launch_ns;
+  inflated_copy_ns = copy_ns;
+}
+
+// cudaMemcpyAsync, of which the device has nothing to do.
+EXPORT void fake_copy() {
+  Cupti().Call(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020,
+               "cudaMemcpyAsync", [](uint32_t) { Inflate(inflated_copy_ns); });
+}
+
 // cudaLaunchKernel of a kernel that takes `ns`.
 EXPORT void fake_launch(const char* name, int64_t ns) {
   Cupti().Call(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,
-               "cudaLaunchKernel", [&](uint32_t id) { device.Run(id, ns, 0, name); });
+               "cudaLaunchKernel", [&](uint32_t id) {
+                 device.Run(id, ns, 0, name);
+                 Inflate(inflated_launch_ns);
+               });
 }
 
 // cudaGraphLaunch of `nodes` kernels.
@@ -132,7 +181,7 @@ EXPORT void fake_synchronize() {
                    std::lock_guard<std::mutex> lock(device.mutex);
                    until = device.free_ns;
                  }
-                 const int64_t wait = until - Cupti().Now();
+                 const int64_t wait = until - MonotonicNs();
                  if (wait <= 0) return;
                  const timespec pause = {wait / 1'000'000'000, wait % 1'000'000'000};
                  nanosleep(&pause, nullptr);

@@ -160,9 +160,11 @@ void RecordingHost::FillTracks() {
   };
 }
 
-void RecordingHost::ProbeCost(void* host, uint32_t, int64_t inside, int64_t outside, int64_t low,
-                              int64_t high, int64_t samples) {
+void RecordingHost::ProbeCost(void* host, uint32_t probe, int64_t inside, int64_t outside,
+                              int64_t low, int64_t high, int64_t samples) {
+  std::lock_guard<std::mutex> lock(Of(host)->mutex_);
   Of(host)->probe_cost = {inside, outside, low, high, samples};
+  Of(host)->probe_costs[Of(host)->words_.at(probe - 1)] = Of(host)->probe_cost;
 }
 
 void RecordingHost::FillClocks() {

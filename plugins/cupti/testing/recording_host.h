@@ -52,7 +52,8 @@ class RecordingHost {
   std::vector<Reading> readings;
   std::vector<Lost> lost;
   std::vector<Told> told;
-  std::vector<int64_t> probe_cost;  // inside, outside, low, high, samples
+  std::vector<int64_t> probe_cost;  // the last: inside, outside, low, high, samples
+  std::map<std::string, std::vector<int64_t>> probe_costs;  // by probe
   crosscut_plugin_callbacks callbacks = {};
   int ends_without_begin = 0;
   int open_calls = 0;

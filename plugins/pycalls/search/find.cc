@@ -119,8 +119,8 @@ int Finder::PatchPointer(void** address, PyObject* holder, const char* name, con
     return 0;
   }
   if (PatchesAre() != Thunks::kOut) GuardIdentity();
-  const Label label = {choice.prefix + "." + name, choice.layer, choice.flags, choice.wrapped,
-                       choice.choose};
+  const Label label = {choice.prefix + "." + name, choice.layer, choice.flags,
+                       choice.wrapped || choice.callbacks, choice.choose};
   return AddPatch(address, holder, label, choice.group);
 }
 

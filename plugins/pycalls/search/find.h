@@ -19,8 +19,8 @@ struct Choice {
   PyObject* names = nullptr;  // null: all; callable: a predicate; else a container of names
   bool types = false;         // of a module: also the types that it defines
   uint32_t group = kKnownGroup;
-  // A user's wrap(): of types also slots and properties; Python called back is told apart.
-  bool wrapped = false;
+  bool wrapped = false;    // a user's wrap(): of types also slots and properties
+  bool callbacks = false;  // Python that it calls back is told apart, as with `wrapped`
   decltype(Extra::choose) choose = nullptr;
 };
 

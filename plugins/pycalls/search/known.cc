@@ -27,6 +27,7 @@ struct Rule {
   const char* names;  // separated by spaces; null: all. A leading "-": all but these
   unsigned flags = 0;
   decltype(Extra::choose) choose = nullptr;
+  bool callbacks = false;  // Python that it calls is told apart: dear, so not for hot functions
 };
 
 // Reading from a pipe, a socket or a terminal waits. -1 is nobody's file.
@@ -136,8 +137,9 @@ constexpr Rule kRules[] = {
     {kUmath, kMethods, "numpy._core._multiarray_umath.ufunc", "numpy.ufunc", kNative,
      "reduce accumulate reduceat outer at resolve_dtypes"},
     {kUmath, kFunctions, kUmath, "numpy", kNative,
-     "-implement_array_function add_docstring _add_newdoc_ufunc frompyfunc "
+     "-implement_array_function add_docstring _add_newdoc_ufunc fromiter frompyfunc "
      "_get_implementing_args get_legacy_print_mode set_typeDict set_datetimeparse_function"},
+    {kUmath, kFunctions, kUmath, "numpy", kNative, "fromiter", 0, nullptr, true},
     {kUmath1, kMethods, "numpy.core._multiarray_umath.ndarray", "numpy.ndarray", kNative, nullptr},
     {kUmath1, kSlots, "numpy.core._multiarray_umath.ndarray", "numpy.ndarray", kNative,
      "mp_subscript mp_ass_subscript sq_contains"},
@@ -146,8 +148,9 @@ constexpr Rule kRules[] = {
     {kUmath1, kMethods, "numpy.core._multiarray_umath.ufunc", "numpy.ufunc", kNative,
      "reduce accumulate reduceat outer at"},
     {kUmath1, kFunctions, kUmath1, "numpy", kNative,
-     "-implement_array_function add_docstring _add_newdoc_ufunc frompyfunc "
+     "-implement_array_function add_docstring _add_newdoc_ufunc fromiter frompyfunc "
      "_get_implementing_args set_typeDict set_string_function set_numeric_ops"},
+    {kUmath1, kFunctions, kUmath1, "numpy", kNative, "fromiter", 0, nullptr, true},
     {"numpy.linalg._umath_linalg", kFunctions, "numpy.linalg._umath_linalg", "numpy.linalg",
      kNative, nullptr},
     {"numpy.fft._pocketfft_umath", kFunctions, "numpy.fft._pocketfft_umath", "numpy.fft", kNative,
@@ -305,6 +308,7 @@ int Apply(Finder& finder, const Rule& rule, crosscut_layer layer) {
   choice.layer = layer != CROSSCUT_LAYER_NONE ? layer : rule.layer;
   choice.flags = rule.flags;
   choice.choose = rule.choose;
+  choice.callbacks = rule.callbacks;
   choice.prefix = rule.prefix;
   auto* type = reinterpret_cast<PyTypeObject*>(owner.get());
   if (rule.what == kSlots) return ApplySlots(finder, type, names.get(), choice);

@@ -23,6 +23,7 @@ imports    The module imports nothing but the standard library and Crosscut at i
 # may build on another; they are withdrawn in the opposite one.
 ADAPTERS = {
     "torch": ("torch", "install"),
+    "torch.autograd.profiler": ("torch_profiler", "install"),
     "torch.distributed.distributed_c10d": ("torch_distributed", "install"),
     "tensorflow.python.eager.context": ("tensorflow", "install_context"),
     "tensorflow.python.eager.polymorphic_function.polymorphic_function":
@@ -46,9 +47,20 @@ ADAPTERS = {
     "stable_baselines3.common.base_class": ("stable_baselines3", "install_algorithms"),
     "stable_baselines3.common.policies": ("stable_baselines3", "install_policies"),
     "stable_baselines3.common.vec_env.base_vec_env": ("stable_baselines3", "install_vectors"),
+    "lightgbm.basic": ("boosting", "install_lightgbm"),
+    "xgboost.core": ("boosting", "install_xgboost"),
+    "sklearn.ensemble._gb": ("boosting", "install_stages"),
+    "sklearn.neural_network._stochastic_optimizers": ("boosting", "install_networks"),
+    "sklearn._loss.loss": ("boosting", "install_losses"),
+    "transformers.trainer": ("trainers", "install_transformers"),
+    "lightning.pytorch.loops.evaluation_loop": ("trainers", "install_evaluation"),
+    "lightning.pytorch.trainer.trainer": ("trainers", "install_lightning"),
+    "pytorch_lightning.loops.evaluation_loop": ("trainers", "install_evaluation"),
+    "pytorch_lightning.trainer.trainer": ("trainers", "install_lightning"),
     "trl.trainer.grpo_trainer": ("trl", "install_grpo"),
     "trl.trainer.rloo_trainer": ("trl", "install_rloo"),
     "trl.generation.vllm_generation": ("trl", "install_vllm"),
+    "IPython.core.interactiveshell": ("notebooks", "install"),
     "multiprocessing.process": ("processes", "install"),
     "ray._private.services": ("ray", "install_services"),
     "ray._private.function_manager": ("ray", "install_manager"),

@@ -15,26 +15,22 @@ what counts as what. uninstall() puts everything back.
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from crosscut import _patches, _record, _source_state
-from crosscut.adapters import operations, profiles
+from crosscut.adapters import operations, own_profiles, profiles
 
 
 def _for_the_program(module: ModuleType) -> ModuleType:
     """What stands where jax._src.profiler looks for jaxlib's module: the same, but for the making
     of sessions and servers. A second session would silently stay empty: ours makes room."""
-    def begins(*_: Any, **__: Any) -> bool | None:
-        if _profile is not None:
-            _profile.theirs_begins()
-        return True if _profile is not None else None
-
     def begun(_: Any, session: Any, failed: bool) -> Any:
-        if _profile is not None and failed:
-            _profile.theirs_ended()
-        return None if _profile is None or failed else _Session(session, _profile)
+        ours = None if failed else _Session(session)
+        _theirs.begun(ours, failed)
+        return ours
 
     def serves(*_: Any, **__: Any) -> None:
         if _profile is not None:
@@ -43,7 +39,7 @@ def _for_the_program(module: ModuleType) -> ModuleType:
     theirs = type(module)(module.__name__)
     vars(theirs).update(vars(module))
     _ours.replace(theirs, "ProfilerSession",
-                  _record.around(module.ProfilerSession, before=begins, after=begun))
+                  _record.around(module.ProfilerSession, before=_theirs.begins, after=begun))
     _ours.replace(theirs, "start_server", _record.around(module.start_server, before=serves))
     return theirs
 
@@ -51,12 +47,19 @@ def _for_the_program(module: ModuleType) -> ModuleType:
 class _Session:
     """A profile of the program's. Ours goes on when it is stopped or dropped."""
 
-    def __init__(self, session: Any, profile: profiles.Profile) -> None:
-        over = profile.over_with(self)
+    def __init__(self, session: Any) -> None:
+        ours = weakref.ref(self)
+
+        def ends(*_: Any, **__: Any) -> bool | None:
+            return _theirs.ends(ours())
+
+        def ended(*_: Any) -> None:
+            _theirs.ended(ours())
+
         for name in dir(session):
             if not name.startswith("_"):
                 value = getattr(session, name)
-                setattr(self, name, _record.around(value, after=over)
+                setattr(self, name, _record.around(value, before=ends, after=ended)
                         if name.startswith("stop") else value)
 
 
@@ -80,6 +83,7 @@ class _Profiler:
 
 _operations: operations.Operations | None = None
 _profile: profiles.Profile | None = None
+_theirs = own_profiles.Theirs("jax.profiler", lambda: _profile)
 _ours = _patches.Patches()  # beside those of the operations
 
 
@@ -101,17 +105,17 @@ def install_backends(module: ModuleType) -> None:
     """JAX's profiler begins with its first backend: a program that only imports JAX has none."""
     if not _source_state.wanted("jax"):
         return
-    def made(_: Any, __: Any, failed: bool) -> None:
+    def made(platform: str, _: Any, failed: bool) -> None:
         try:
             if not failed:
-                _open_profile()
+                _open_profile().shows(platform)
         except Exception as error:  # ours never stops the program
             _source_state.report_failure("jax", error)
 
     _ours.replace(module, "_init_backend", _record.around(module._init_backend, after=made))
 
 
-def _open_profile() -> None:
+def _open_profile() -> profiles.Profile:
     global _profile
     if _profile is None:
         from jaxlib import _profiler
@@ -119,6 +123,7 @@ def _open_profile() -> None:
         profiler = _Profiler(_profiler)
         _profile = profiles.Profile("jax", _version(), profiler.begin, profiler.end)
         _profile.open()
+    return _profile
 
 
 def install_profiler(module: ModuleType) -> None:

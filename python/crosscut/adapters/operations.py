@@ -67,11 +67,10 @@ class Operations(_patches.Patches):
         return _record.around(function, named, ctypes.addressof(self.on), **how)
 
     def bracket(self, operation: str, function: Callable[..., Any],
-                after: Callable[..., None] | None = None, always: bool = False) -> Any:
-        """`function` as an operation that calls in it belong to; `after` is told of its end, with
-        `always` also where it is not recorded."""
-        return self.around(function, operation, inside=self.inside, nests=True, after=after,
-                           always=always)
+                after: Callable[..., None] | None = None, **how: Any) -> Any:
+        """`function` as an operation that calls in it belong to; `after` is told of its end. `how`:
+        see _record.around."""
+        return self.around(function, operation, inside=self.inside, nests=True, after=after, **how)
 
     def inferring(self) -> dict[str, Any]:
         """What makes around() take the calls of modules in a function for `inference`, not for
@@ -85,26 +84,32 @@ class Operations(_patches.Patches):
         return self.around(function, "simulate", span=span, outermost=name == "step",
                            after=_record.simulated if name == "step" else None)
 
-    def follow(self, root: type, names: tuple[str, ...],
-               make: Callable[[type, str, Callable[..., Any]], Any]) -> None:
-        """Puts make(class, name, function) around the methods `names` of `root` and of the classes
-        below it; of later ones when they are made, which may make an instance already, and as they
-        are when they get their first. A class may have one from another base, whose other objects
-        are none of ours."""
+    def patcher(self, root: type, names: tuple[str, ...],
+                make: Callable[[type, str, Callable[..., Any]], Any]) -> Callable[[type], None]:
+        """A function that puts make(class, name, function) around the methods `names` of a class
+        below `root` and of its bases, each once; None: the method stays as it is. A class may have
+        one from another base, whose other objects are none of ours."""
         def patch(cls: type) -> None:
             for base in reversed(cls.__mro__):
                 for name in names:
                     function = vars(base).get(name)
                     if (isinstance(function, types.FunctionType)
-                            and weakref.ref(function) not in known):
+                            and weakref.ref(function) not in known
+                            and (ours := make(cls, name, function)) is not None):
                         # Another class may have it, too. A WeakSet would be told of its end in a
                         # frame.
                         known.add(weakref.ref(function, known.discard))
-                        ours = make(cls, name, function)
                         _record.around.limit(ours, root)
                         self.replace(base, name, ours)
 
         known: set[weakref.ref[types.FunctionType]] = set()
+        return patch
+
+    def follow(self, root: type, names: tuple[str, ...],
+               make: Callable[[type, str, Callable[..., Any]], Any]) -> None:
+        """patcher() for `root` and the classes below it; for later ones when they are made, which
+        may make an instance already, and as they are when they get their first."""
+        patch = self.patcher(root, names, make)
         for cls in with_subclasses(root):
             patch(cls)
         for when in ("made", "used"):

@@ -1,12 +1,13 @@
 """Runs a framework's own profiler beside the recording and hands over what it collected.
 
-The profile is taken in parts: a part ends when a control step begins, when the program starts a
-profile of its own (theirs goes first: while one is open, ours is off), when a pause or the end of
-the session comes, and otherwise as often as keeps the ending of a part below a quarter of a second.
-So memory is bounded, and so is the exit: see EXIT_SECONDS. Between two parts the framework's events
-are missing for as long as the collecting took, and after a control step for nine times as long, so
-that switching costs no more than a tenth of the time; the table `sources` says how much of the time
-the parts cover and what was cut.
+It shows operators, and runs in the steps that show these; where it knows of a device, of which
+nothing else may tell, in all above control. It is taken in parts: a part ends when another step
+begins, when the program starts a profile of its own (theirs goes first: while one is open, ours is
+off), when a pause or the end of the session comes, and otherwise as often as keeps the ending of a
+part below a tenth of a second. So memory is bounded, and so is the exit: see EXIT_SECONDS. What
+parts cost in steps is the step plan's budget's to limit. Before the first step, and where there is
+none, the profile rests by itself until its parts cost no more than half of the budget. The table
+`sources` says how much of the time the parts cover and what was cut.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import ctypes
 import os
 import threading
 import time
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -24,15 +24,17 @@ from crosscut import _record, _source_state
 from crosscut.adapters import xspace
 
 EXIT_SECONDS = 2.0       # the program's exit waits for us no longer
-_PART_SECONDS = 0.25     # what the collecting of one part may take
+_PART_SECONDS = 0.1      # what the collecting of one part may take
 _FIRST_PART = 0.25       # how long the first part lasts: what collecting takes is not known yet
 _SHORTEST, _LONGEST = 0.1, 4.0
 _PR_SET_NAME = 15
 _TICK_US = 50_000
 _ERROR_NS = 1_000        # they read CLOCK_REALTIME, as we do: a reading's own time
 _DEFAULT_MIB = 512
-_REST = 9                # times as long as a collecting took we stay off after a switch
-_BOUNDARY = 1            # enum crosscut_level: changes above it end no part, which would cost more
+_CREDIT = 0.25           # seconds that parts may cost before they rest
+_COST = 2                # a part costs the program so many times its collecting: its events, too
+# enum crosscut_level
+_CONTROL, _BOUNDARY, _OPERATORS, _EVERYTHING, _MARKS = range(5)
 
 
 class Busy(Exception):
@@ -48,15 +50,15 @@ class Profile:
         serialised XSpace. Neither is called concurrently with the other."""
         self.name, self.version = name, version
         self._begin, self._end = begin, end
+        self._levels = {_OPERATORS, _EVERYTHING}
         self._lock = threading.RLock()
         self._level = 0
         self._theirs = 0        # profiles that the program has open
-        self._open: dict[Callable[..., None], Any] = {}  # of these what over_with() has
         self._running = False
         self._closed = ""       # why for good
         self._began = 0.0       # monotonic seconds: of the part; of all
         self._opened = time.monotonic()
-        self._not_before = 0.0
+        self._spent = 0.0       # seconds that collecting took
         self._covered = 0.0     # seconds
         self._rate = 0.0        # seconds of collecting per second of profile
         self._took = 0.0        # of the last collecting
@@ -108,19 +110,24 @@ class Profile:
         """As the step plan, a pause or the session's begin and end have it."""
         with self._lock:
             self._level = level
-            if level >= _BOUNDARY and self._run != _record.run_dir():
+            if level != _CONTROL and self._run != _record.run_dir():
                 self._new_session()
-            collected = self._parts
             self._sync()
-            if self._parts != collected:
-                self._not_before = time.monotonic() + _REST * self._took
 
     def _new_session(self) -> None:
         self._run = _record.run_dir()
         self._opened = time.monotonic()
-        self._not_before = self._covered = 0.0
+        self._spent = self._covered = 0.0
         self._parts = self._bytes = self._cut = self._yielded = 0
         self._told.clear()
+
+    def shows(self, *kinds: str) -> None:
+        """The program computes on devices of these kinds: what another than the CPU does is seen by
+        this profile, perhaps by nothing else."""
+        if any(kind.lower() != "cpu" for kind in kinds):
+            with self._lock:
+                self._levels |= {_MARKS, _BOUNDARY}
+                self._sync()
 
     def theirs_begins(self) -> None:
         """The program is about to start a profile of its own."""
@@ -136,16 +143,6 @@ class Profile:
             self._theirs = max(0, self._theirs - 1)
             self._sync()
 
-    def over_with(self, session: Any) -> Callable[..., None]:
-        """`session` is the profile of theirs_begins(): what tells that it is over, as its end does
-        that nobody told of."""
-        def over(*_: Any) -> None:
-            if self._open.pop(over, None) is not None:
-                self.theirs_ended()
-
-        self._open[over] = weakref.ref(session, _record.unseen(over))
-        return over
-
     def never_again(self, why: str) -> None:
         """Stays off for good, and says why."""
         with self._lock:
@@ -159,10 +156,16 @@ class Profile:
         self._running = False
         self._closed = "a forked child is not profiled"
 
+    def _rests(self) -> bool:
+        """Whether parts have cost more than there is for them."""
+        share = _record.budget_before_steps() / 2
+        own = time.monotonic() - self._opened
+        return share > 0 and self._spent * _COST > _CREDIT + share * own
+
     def _sync(self) -> None:
         """Starts or ends the part, as the state asks. With the lock held."""
-        wanted = self._level >= _BOUNDARY and self._theirs == 0 and not self._closed
-        if wanted and not self._running and time.monotonic() >= self._not_before:
+        wanted = self._level in self._levels and self._theirs == 0 and not self._closed
+        if wanted and not self._running and not self._rests():
             self._start()
         elif self._running and not wanted:
             self._collect()
@@ -193,6 +196,7 @@ class Profile:
             _record.source_state(self.name, self.version, "failed", self._closed)
             return
         self._took = time.monotonic() - now
+        self._spent += self._took
         self._rate = max(self._took / max(seconds, 1e-3), self._rate / 2)
         if not data or not self._hand_over(data):
             self._cut += 1
@@ -225,11 +229,10 @@ class Profile:
         sleep = libc.usleep
         while not self._closed:
             sleep(_TICK_US)
-            now = time.monotonic()
             if self._running:
-                due = now - self._began >= self._part_seconds()
+                due = time.monotonic() - self._began >= self._part_seconds()
             else:
-                due = self._level >= _BOUNDARY and now >= self._not_before
+                due = self._level in self._levels and not self._rests()
             if due:
                 _record.aside(self._round)
 

@@ -4,7 +4,8 @@ install_*() are called right after the module they are named after was imported 
 process. From then on these operations are recorded:
 
     compile     the first call of a tf.function that updates or evaluates a model, and each tracing
-    train_step  a call of a tf.function that applies gradients, Keras's train function among them
+    train_step  an execution of a graph of a tf.function that applies gradients; a call of Keras's
+                train function
     evaluate    a call of Keras's test function; predict: of its predict function
     data        tf.data's iterators, called from Python
     backward    GradientTape.gradient outside tf.function; optimizer: apply_gradients outside it
@@ -30,8 +31,8 @@ from functools import partial
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from crosscut import _patches, _record, _source_state
-from crosscut.adapters import operations, profiles, tensorflow_graphs
+from crosscut import _patches, _plugins, _record, _source_state
+from crosscut.adapters import operations, own_profiles, profiles, tensorflow_graphs
 
 _WARNING = 1  # absl::LogSeverityAtLeast
 
@@ -223,6 +224,7 @@ class _Profiler:
 
 _operations: _Operations | None = None
 _profile: profiles.Profile | None = None
+_theirs = own_profiles.Theirs("tf.profiler", lambda: _profile)
 _ours = _patches.Patches()  # beside those of the operations
 
 
@@ -284,12 +286,15 @@ def install_context(module: ModuleType) -> None:
     """TensorFlow's profiler begins when TensorFlow does: with its first context, not its import."""
     if not _source_state.wanted("tensorflow"):
         return
-    def begins(_: Any, __: Any, failed: bool) -> None:
+    _plugins.tell_tensorflow("on", "TensorFlow has loaded them")
+    def begins(context: Any, _: Any, failed: bool) -> None:
         if failed:
             return
         ours.undo()
         try:
             _open_profile()
+            if _profile is not None:
+                _profile.shows(*(one.device_type for one in context.list_physical_devices()))
         except Exception as error:  # ours never stops the program
             _source_state.report_failure("tensorflow", error)
 
@@ -309,33 +314,24 @@ def _open_profile() -> None:
 
     profiler = _Profiler(module)
     _profile = profiles.Profile("tensorflow", _version(), profiler.begin, profiler.end)
-    _give_way(module, _profile)
+    _give_way(module)
     _profile.open()
 
 
-def _give_way(module: ModuleType, profile: profiles.Profile) -> None:
+def _give_way(module: ModuleType) -> None:
     """The program's own profiles go first: TensorFlow knows one at a time."""
     cls = module.ProfilerSession
-    open_ones: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
-
-    def begins(session: Any, *_: Any, **__: Any) -> bool:
-        profile.theirs_begins()
-        open_ones[session] = profile.over_with(session)
-        return True
-
-    def ended(session: Any, *_: Any) -> None:
-        over = open_ones.pop(session, None)
-        if over is not None:
-            over()
 
     def serves(*_: Any, **__: Any) -> None:
-        profile.never_again("off: the program runs a profiler server")
+        if _profile is not None:
+            _profile.never_again("off: the program runs a profiler server")
 
     _ours.replace(cls, "start", _record.around(
-        cls.start, before=begins,
-        after=lambda session, _, failed: ended(session) if failed else None))
+        cls.start, before=_theirs.begins,
+        after=lambda session, _, failed: _theirs.begun(session, failed)))
     for name in ("export_to_tb", "stop"):
-        _ours.replace(cls, name, _record.around(getattr(cls, name), after=ended))
+        _ours.replace(cls, name, _record.around(getattr(cls, name), before=_theirs.ends,
+                                                after=_theirs.ended))
     _ours.replace(module, "start_server", _record.around(module.start_server, before=serves))
 
 

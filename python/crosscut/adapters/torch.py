@@ -6,10 +6,11 @@ shim (torch_build), and builds one where none fits. From then on these operation
     data       DataLoader: making an iterator, and its __next__
     fetch      in DataLoader workers: loading one batch
     forward    the outermost call of an nn.Module on a thread
-    backward   a run of autograd's engine
+    backward   a run of autograd's engine, with what prepares it
     optimizer  Optimizer.step
 
-A step of the process ends where the step() of its primary optimizer ends. docs/pytorch.md says
+A step of the process ends where the step() of its primary optimizer ends, or in a program without
+one where what it repeats does: backward, else forward, else data. docs/pytorch.md says
 what counts as what. uninstall() puts everything back.
 """
 
@@ -26,7 +27,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from crosscut import _record, _source_state
+from crosscut import _patches, _record, _source_state
 from crosscut.adapters import operations, torch_build, torch_modules
 
 _HEAD = object.__basicsize__  # bytes; without a GIL there are more
@@ -34,11 +35,15 @@ _CALL_SLOT = _HEAD + 112  # offset of tp_call in CPython's PyTypeObject, 3.10 to
 _BUILD_HINT = "run: crosscut doctor --build"
 
 
-def _no_optimizer() -> bool:
+def no_optimizer() -> bool:
     """Whether the program has made none: PyTorch marks step() of a class with its first object."""
     optimizer = sys.modules["torch"].optim.Optimizer
-    return not any(getattr(vars(cls).get("step"), "hooked", False)
+    return not any(_is_hooked(vars(cls).get("step"))
                    for cls in operations.with_subclasses(optimizer))
+
+
+def _is_hooked(step: Any) -> bool:
+    return getattr(step, "hooked", False) is True
 
 
 class _Operations(operations.Operations):
@@ -47,6 +52,7 @@ class _Operations(operations.Operations):
     def __init__(self, torch: ModuleType) -> None:
         super().__init__()
         self.torch = torch
+        self._backward = _patches.Patches()
         self._check_modules = _record.slot_guard(
             id(torch.nn.Module) + _CALL_SLOT, self.library.crosscut_operations_thunk(),
             self._repair())
@@ -55,11 +61,21 @@ class _Operations(operations.Operations):
         if code := _record.code_of_functions():  # torch.compile's guards ask in C
             self.library.crosscut_operations_import(b"PyFunction_GetCode", ctypes.c_void_p(code))
         self._patch_modules()
+        self._follow_forwards()
         self._name_modules()
         self._patch_engine()
         self._patch_optimizers()
         self._patch_loading()
+        self.tell_callbacks()
+        self.on_undo(lambda: self.library.crosscut_operations_callbacks(0))
         self.add_source(str(self.torch.__version__))
+
+    def tell_callbacks(self) -> None:
+        """Python that PyTorch's C++ calls is told apart where its functions are no spans."""
+        apart = not _source_state.extras()["calls"] and _source_state.records_boundary()
+        if not self.library.crosscut_operations_callbacks(int(apart)) and apart:
+            _source_state.report_missing("callbacks", "hooks and other Python that this PyTorch "
+                                         "calls count as its operators")
 
     def _name_modules(self) -> None:
         global _names
@@ -86,6 +102,15 @@ class _Operations(operations.Operations):
         patcher = self.torch.fx._symbolic_trace._Patcher
         self.replace(patcher, "revert_all_patches", _record.around(
             patcher.revert_all_patches, after=self._check_modules))
+
+    def _follow_forwards(self) -> None:
+        """A program that only infers has a step for each."""
+        def follow(unled: Callable[[], bool] | None) -> None:
+            ended = ctypes.c_void_p(_record.follow_forwards(unled))
+            self.library.crosscut_operations_ended(ended if unled else None)
+
+        follow(no_optimizer)
+        self.on_undo(lambda: follow(None))
 
     def _follow_classes(self, module: type) -> None:
         def made(cls: type) -> None:
@@ -132,43 +157,52 @@ class _Operations(operations.Operations):
 
     def _patch_engine(self) -> None:
         self.name_backward("backward")
+        self.on_undo(self._backward.undo)
         self.on_undo(lambda: _record.divert(self._run_backward(), None))
 
     def _run_backward(self) -> Any:
         return type(self.torch.autograd.variable.Variable._execution_engine).run_backward
 
     def name_backward(self, operation: str) -> None:
-        """What a run of the engine is called from now on."""
+        """What a run of the engine is called from now on, with what prepares it."""
+        self._backward.undo()
         function = self._run_backward()
-        ends = _record.backwards(self._check_modules, _no_optimizer,
+        ends = _record.backwards(self._check_modules, no_optimizer,
                                  getattr(self.torch._C, "_current_graph_task_id", int))
         if not _record.divert(function, self.bracket(operation, function, ends, always=True)):
             raise RuntimeError("autograd's engine is called in another way: no operation "
                                f"{operation!r}")
+        autograd = self.torch.autograd
+        for owner, name in ((self.torch.Tensor, "backward"), (autograd, "backward"),
+                            (autograd, "grad")):
+            self._backward.replace(owner, name, self.bracket(operation, vars(owner)[name], ends,
+                                                             always=True))
 
     # ---- optimizer and steps ----
 
     def _patch_optimizers(self) -> None:
-        """The function that PyTorch puts around every step() stays as it is: torch.compile reads
-        it. It opens a scope, and calls what is there for profilers when the update is made."""
-        scope, optimizer = self.torch.autograd.profiler.record_function, self.torch.optim.Optimizer
-        begins, updated, ends = _record.updates(
-            _record.found_operation("optimizer"), ctypes.addressof(self.on), self._check_modules,
-            _record.update_passed)
-        of_steps = {"prefix": "Optimizer.step#"}
-        self.replace(scope, "__enter__", _record.around(
-            scope.__enter__, before=begins, **of_steps))
-        self.replace(scope, "__exit__", _record.around(scope.__exit__, after=ends, **of_steps))
-        self.replace(optimizer, "_optimizer_step_code", _record.around(
-            optimizer._optimizer_step_code, after=updated))
+        """PyTorch puts a function around the step() of a class when it makes its first object."""
+        optimizer, name = self.torch.optim.Optimizer, "_patch_step_function"
+        patch = self.patcher(optimizer, ("step",), self._update)
+        for cls in operations.with_subclasses(optimizer):
+            patch(cls)
+        self.replace(optimizer, name, _record.around(
+            vars(optimizer)[name], after=lambda made, *_: patch(type(made))))
+
+    def _update(self, _cls: type, _name: str, step: Callable[..., Any]) -> Any:
+        """A step() that calls another one, of the class above or of a second optimizer, makes one
+        update with it."""
+        return self.around(step, "optimizer", inside=self._word("updating"), nests=True,
+                           always=True, after=_record.update_passed) if _is_hooked(step) else None
 
     # ---- data ----
 
     def _patch_loading(self) -> None:
         loading = self.torch.utils.data.dataloader
-        for owner, name in ((loading._BaseDataLoaderIter, "__next__"),
-                            (loading.DataLoader, "__iter__")):
-            self.replace(owner, name, self._bracket("data", vars(owner)[name]))
+        for owner, name, ends in ((loading._BaseDataLoaderIter, "__next__",
+                                   _record.batches(self._check_modules)),
+                                  (loading.DataLoader, "__iter__", self._check_modules)):
+            self.replace(owner, name, self.bracket("data", vars(owner)[name], ends, always=True))
         fetching = self.torch.utils.data._utils.fetch
         for owner in (fetching._MapDatasetFetcher, fetching._IterableDatasetFetcher):
             self.replace(owner, "fetch", self._fetch(owner.fetch))
@@ -191,6 +225,7 @@ class _Operations(operations.Operations):
 _operations: _Operations | None = None
 _names: torch_modules.Names | None = None
 _shim: ctypes.CDLL | None = None
+_loads = _patches.Patches()
 
 
 def _add_operators(version: str) -> None:
@@ -263,6 +298,22 @@ def _lead_fast_scopes(shim: ctypes.CDLL) -> None:
             for method in methods))
 
 
+def _follow_loads() -> None:
+    """What is built on PyTorch and loaded later is led like its own libraries: native modules, and
+    what ctypes loads, as torch.ops.load_library() does."""
+    _record.follow_loads(_loaded)
+    _loads.on_undo(lambda: _record.follow_loads(None))
+    _loads.replace(ctypes.CDLL, "__init__", _record.around(vars(ctypes.CDLL)["__init__"],
+                                                           after=_loaded))
+
+
+def _loaded(*_: object) -> None:
+    if _operations is not None:
+        _operations.library.crosscut_operations_loaded()
+    if _shim is not None:
+        _shim.crosscut_pytorch_loaded()
+
+
 def follow_collectives(before_groups: bool) -> None:
     """Collectives tell their process group and their ordinal in it from now on. `before_groups`:
     no group was made yet."""
@@ -278,9 +329,12 @@ def _set_inputs(shim: ctypes.CDLL) -> None:
 
 def set_extra(name: str) -> None:
     """Has one of _source_state.extras() be recorded as it says, from the next session on."""
-    if _shim is None or "torch" not in sys.modules:
+    if name == "calls":
+        if _operations is not None:
+            _operations.tell_callbacks()
+    elif _shim is None or "torch" not in sys.modules:
         return
-    if name == "allocations":
+    elif name == "allocations":
         _set_allocations(_source_state.extras()[name])
     else:
         _set_inputs(_shim)
@@ -319,6 +373,8 @@ def install(torch: ModuleType | None = None) -> None:
             _record.source_state("operations", version, "failed", f"{error}")
     if _source_state.wanted("pytorch") and _shim is None:
         _add_operators(version)
+    if not _loads:
+        _follow_loads()
 
 
 def steps_declared() -> None:
@@ -331,6 +387,7 @@ def withdraw() -> None:
     """Puts back the operations' patches; install() brings them again. What hooks the sources have
     is the recorder's to switch."""
     global _operations
+    _loads.undo()
     if _operations is not None:
         _operations.undo()
         _operations = None
@@ -339,6 +396,7 @@ def withdraw() -> None:
 def uninstall() -> None:
     """Puts back everything that install() changed."""
     global _operations, _shim
+    _loads.undo()
     if _shim is not None:
         _set_allocations(False)
         _shim.crosscut_pytorch_fast_scopes(None, None)

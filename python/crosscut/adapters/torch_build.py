@@ -26,7 +26,7 @@ from collections.abc import Callable
 
 SOURCES = ("collectives.cc", "names.cc", "operators.cc", "inputs.cc", "calibrate.cc",
            "source.cc", "memory.cc", "import_slots.cc", "reports.cc", "waits.cc",
-           "memory_source.cc", "fast_scopes.cc", "self_test.cc")
+           "memory_source.cc", "fast_scopes.cc", "scopes.cc", "self_test.cc")
 # What the sources include of PyTorch, and what their classes are made of.
 HEADERS = ("ATen/core/Tensor.h", "ATen/core/TensorBody.h", "ATen/core/dispatch/Dispatcher.h",
            "ATen/core/grad_mode.h", "ATen/core/ivalue.h", "ATen/ops/empty.h",
@@ -279,7 +279,8 @@ def _abi(folder: pathlib.Path) -> int:
     """Which of libstdc++'s two ABIs this PyTorch was built with."""
     if "torch" in sys.modules:
         return int(sys.modules["torch"]._C._GLIBCXX_USE_CXX11_ABI)
-    program = "import torch; print(int(torch._C._GLIBCXX_USE_CXX11_ABI))"
+    program = ("import sys; sys.path[:] = filter(None, sys.path); "  # not the folder where it runs
+               "import torch; print(int(torch._C._GLIBCXX_USE_CXX11_ABI))")
     environment = {k: v for k, v in os.environ.items() if not k.startswith("CROSSCUT_")}
     environment.pop("LD_PRELOAD", None)
     environment["PYTHONPATH"] = str(folder.parent)

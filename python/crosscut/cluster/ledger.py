@@ -6,6 +6,9 @@ as many. On one host begins say who came last. Elsewhere all leave together, so 
 shortest stay came last, and what the others stayed beyond that is waiting: no common clock is
 needed. What does not match is counted, never guessed.
 
+A send and a receive are one meeting, too, if they agree in step and are the same of those that go
+from the one rank to the other. Who sends may leave before the other comes, and did not wait then.
+
 16,384 ranks have some 35 million rows: they are folded column by column, in their order, which is
 that of the shards and of time.
 """
@@ -43,6 +46,9 @@ from crosscut.cluster.spool import InMemory, Spooled, SpooledRows
 _UNEVEN = re.compile("gather|scatter|all_to_all|alltoall")
 
 LEAST, MOST_OF = add_least, add_most
+
+# A send is stamped behind what it hands over, and may have lost its processor in between.
+_STAMPED_LATE_NS = 200_000_000
 
 _BLOCK_SHARDS = 256  # are looked at at once
 
@@ -91,6 +97,11 @@ class _Shards:
     restart: Integers
     boot: Integers
 
+    @property
+    def ranks(self) -> int:
+        """Numbers of ranks lie below it."""
+        return int(self.rank.max(initial=0)) + 1
+
 
 class _Block:
     """Calls of some shards, all of them, that may match. `ids`: the meeting of each. Columns that
@@ -134,6 +145,18 @@ class _Block:
     def boot(self) -> Integers:
         return self.of.boot[self.shard]
 
+    @property
+    def sends(self) -> Flags:
+        """Which calls send to one rank."""
+        return _named(self.rows.texts("name"), _sends)[self.codes("name")] & _pairs(self.rows)
+
+    @property
+    def route(self) -> Integers:
+        """From which rank to which a call moves data, as one number; -1: it is not between two."""
+        here, there, sends, ranks = self.rank, self.numbers("peer"), self.sends, self.of.ranks
+        route = np.where(sends, here * ranks + there, there * ranks + here)
+        return np.where(_pairs(self.rows), route, -1)
+
 
 class _Meetings:
     """The meetings of the calls of all blocks. Of each: its restart, and codes of its group, place
@@ -143,9 +166,10 @@ class _Meetings:
         self.blocks = blocks
         local, keys = [], []
         for block in blocks:
-            stated, name = block.numbers("seq") != ABSENT, block.codes("name")
+            route, name = block.route, block.codes("name")
+            stated = (block.numbers("seq") != ABSENT) & (route < 0)
             columns = [block.of.restart[block.shard], block.codes("group"), block.codes("place"),
-                       np.where(stated, -1, name),
+                       np.where(route >= 0, -2 - route, np.where(stated, -1, name)),
                        np.where(stated, block.numbers("seq"), block.numbers("step")),
                        block.numbers("ordinal")]
             local.append(Groups(*together(columns)))
@@ -157,6 +181,7 @@ class _Meetings:
         first, self.count = every.first(), every.count
         self.restart, self.group, self.place = (cells[first] for cells in columns[:3])
         self.name = columns[-1][first]
+        self.pair = columns[3][first] < -1
         at = 0
         for block, groups in zip(blocks, local):
             block.ids = every.ids[at:at + groups.count][groups.ids]
@@ -211,12 +236,31 @@ def _split(rows: Rows | SpooledRows, of: _Shards, twice: Flags, aside: list[pa.T
     shard = rows.numbers(SHARD)
     ranked = of.rank[shard] >= 0
     stated_twice = twice[shard] & ranked
-    pair = _named(rows.texts("kind"), lambda kind: kind == "pair")[rows.codes("kind")]
-    pair = (pair | (rows.numbers("peer") >= 0)) & ranked & ~stated_twice
-    for flags, reason in ((pair, _BETWEEN_TWO), (stated_twice, _STATED_TWICE)):
+    unknown = _pairs(rows) & ranked & ~stated_twice & ~_between_known(rows, of)
+    for flags, reason in ((unknown, _BETWEEN_TWO), (stated_twice, _STATED_TWICE)):
         if flags.any():
             aside.append(_set_aside(rows.only(flags), of, reason))
-    return ranked & ~stated_twice & ~pair
+    return ranked & ~stated_twice & ~unknown
+
+
+def _pairs(rows: Rows | SpooledRows) -> Flags:
+    """Which calls are between two ranks."""
+    pair = _named(rows.texts("kind"), lambda kind: kind == "pair")[rows.codes("kind")]
+    return np.asarray(pair | (rows.numbers("peer") >= 0))
+
+
+def _sends(name: str) -> bool:
+    return "send" in name.lower()
+
+
+def _between_known(rows: Rows | SpooledRows, of: _Shards) -> Flags:
+    """Of which transfers it is known between which ranks of the job, and in which direction: groups
+    of fewer ranks number these by themselves."""
+    one_way = _named(rows.texts("name"), lambda name: _sends(name) != ("recv" in name.lower()))
+    peer, size = rows.numbers("peer"), rows.numbers("group_size")
+    whole = (size == ABSENT) | (size == of.ranks)
+    other = (peer >= 0) & (peer < of.ranks) & (peer != of.rank[rows.numbers(SHARD)])
+    return np.asarray(one_way[rows.codes("name")] & whole & other)
 
 
 def _empty(types: dict[str, pa.DataType]) -> pa.Table:
@@ -301,7 +345,9 @@ def _fold(meetings: _Meetings, of: _Shards, done: Folded) -> None:
         group_size=(MOST_OF, lambda b: b.numbers("group_size")),
         step=(LEAST, lambda b: _or(b.numbers("step"), ABSENT, MOST)),
         lowest=(LEAST, lambda b: b.rank))
-    size = _group_sizes(meetings, seen["group_size"])
+    size = np.where(meetings.pair, 2, _group_sizes(meetings, seen["group_size"]))
+    if meetings.pair.any():
+        _look_at_pairs(meetings, seen)
     judged, unmatched = _judge(meetings, seen, size)
     waited_of, waits = np.zeros(meetings.count, np.int64), np.zeros((3, len(of.rank)), np.int64)
     met = judged.matched & (meetings.calls > 1)
@@ -309,7 +355,7 @@ def _fold(meetings: _Meetings, of: _Shards, done: Folded) -> None:
     hops = []
     for block in meetings.blocks:
         _add_waits(block, judged, waited_of, waits)
-        hops.append(_hops_of(block, met, whose))
+        hops.append(_hops_of(block, met[block.ids] & ~_left(block, judged), whose))
         block.forget()
     done.waits = _table(_WAITS, {
         SHARD: np.arange(len(of.rank)), "collectives": waits[0], "waited_ns": waits[1],
@@ -327,6 +373,18 @@ def _fold(meetings: _Meetings, of: _Shards, done: Folded) -> None:
     done.stays = _stays_of(meetings, met & ~judged.one_clock)
 
 
+def _look_at_pairs(meetings: _Meetings, seen: dict[str, Integers]) -> None:
+    """Gives each transfer the name of its send, and notes when that began (`sent`) and its receive
+    ended (`received`)."""
+    more = meetings.figures(
+        name=(LEAST, lambda b: np.where(b.sends, b.codes("name").astype(np.int64), MOST)),
+        sent=(LEAST, lambda b: np.where(b.sends, b.begin, MOST)),
+        received=(LEAST, lambda b: np.where(b.sends, MOST, b.begin + b.ns)))
+    named = meetings.pair & (more["name"] != MOST)
+    meetings.name = np.where(named, more["name"], meetings.name)
+    seen |= {name: more[name] for name in ("sent", "received")}
+
+
 def _or(cells: Integers, absent: int, instead: int) -> Integers:
     return np.where(cells == absent, instead, cells)
 
@@ -337,6 +395,7 @@ def _judge(meetings: _Meetings, seen: dict[str, Integers],
     shortest, last_begin, first_end = (seen[n] for n in ("shortest", "last_begin", "first_end"))
     one_clock = (seen["boot"] >= 0) & (seen["boot"] == seen["last_boot"])
     rooted = _named(meetings.texts("kind"), lambda kind: kind == "rooted")[seen["kind"]]
+    rooted |= meetings.pair
     unmatched = _reasons(meetings, seen, size, one_clock, rooted)
     transfer = np.where(one_clock, np.clip(first_end - last_begin, 0, shortest), shortest)
 
@@ -371,10 +430,17 @@ def _waited(block: _Block, judged: _Judged) -> Integers:
     """For how long each call of a block waited. Who sends or is served at once, in a collective
     with a root, leaves without the last one, and did not wait for it."""
     ids, begin, ns = block.ids, block.begin, block.ns
-    last_begin = judged.last_begin[ids]
-    left = judged.rooted[ids] & (begin + ns < last_begin)
-    by_clock = np.where(left, 0, np.clip(last_begin - begin, 0, ns))
+    by_clock = np.where(_left(block, judged), 0, np.clip(judged.last_begin[ids] - begin, 0, ns))
     return np.where(judged.one_clock[ids], by_clock, ns - judged.shortest[ids])
+
+
+def _left(block: _Block, judged: _Judged) -> Flags:
+    """Which calls left before the last rank came, where that can be: who receives from one rank
+    does not."""
+    ids = block.ids
+    early = block.begin + block.ns < judged.last_begin[ids]
+    may = judged.rooted[ids] & judged.one_clock[ids] & (block.sends | (block.route < 0))
+    return np.asarray(may & early)
 
 
 def _reasons(meetings: _Meetings, seen: dict[str, Integers], size: Integers, one_clock: Flags,
@@ -385,14 +451,15 @@ def _reasons(meetings: _Meetings, seen: dict[str, Integers], size: Integers, one
     uneven = _named(names, lambda n: bool(_UNEVEN.search(n)))[meetings.name]
     nameless = _named(meetings.texts("group"), lambda group: not group)[meetings.group]
     apart = seen["last_begin"] > seen["first_end"] + spec.CLOCK_ERROR_NS
+    early = meetings.pair & (seen.get("sent", 0) > seen.get("received", 0) + _STAMPED_LATE_NS)
     reasons = [
         (nameless & (seen["group_size"] <= 0) & (size > 2), "group not stated"),
         (size == 1, "the group has one rank"),
         (meetings.calls == 1, "no other rank of the group has it"),
-        (seen["name"] != seen["last_name"], "the names differ"),
+        ((seen["name"] != seen["last_name"]) & ~meetings.pair, "the names differ"),
         (seen["among"] != seen["most_among"], "the ranks have different numbers of it"),
         ((seen["least_bytes"] != seen["bytes"]) & ~uneven, "the sizes differ"),
-        (one_clock & ~rooted & apart, "the ranks were not in it at the same time"),
+        (one_clock & (early | ~rooted & apart), "the ranks were not in it at the same time"),
         (rooted & ~one_clock, "it has a root, the ranks no common clock")]
     return np.select([holds for holds, _ in reasons], [reason for _, reason in reasons], "")
 
@@ -411,9 +478,9 @@ def _add_waits(block: _Block, judged: _Judged, of_meetings: Integers, of_shards:
 
 
 def _hops_of(block: _Block, met: Flags, whose: Integers) -> pa.Table:
-    """Of the calls of a block in meetings that `met`: those of the ranks `whose` (`hop`), and the
-    last one of each shard, with what lay before them on their rank."""
-    kept = np.nonzero(met[block.ids])[0]
+    """Of the calls of a block that `met` others: those of the ranks `whose` (`hop`), and the last
+    one of each shard, with what lay before them on their rank."""
+    kept = np.nonzero(met)[0]
     begin, shard, ids = block.begin[kept], block.shard[kept], block.ids[kept].astype(np.int64)
     end, rank = begin + block.ns[kept], block.rank[kept]
     order = _by_end(shard, end, begin, ids)
@@ -441,8 +508,12 @@ def _path_tables(calls: pa.Table, judged: _Judged, step: Integers) -> tuple[pa.T
     hops = hops.take(pa.array(np.argsort(hops.column("meeting").to_numpy(), kind="stable")))
     meeting = hops.column("meeting").to_numpy()
     columns = {name: hops.column(name) for name in hops.column_names}
+    # While a rank is in the meeting before, it is not the one that is missing.
+    free = hops.column("free_ns").fill_null(-MOST).to_numpy()
+    since = hops.column("begin_ns").to_numpy() - np.where(free > -MOST, free, 0)
+    late = np.where((free > -MOST) & (since >= 0), since, MOST)
     columns |= {"step": column_of(step[meeting], MOST),
-                "saved_ns": pa.array(judged.saved[meeting])}
+                "saved_ns": pa.array(np.minimum(judged.saved[meeting], late))}
     ends: dict[int, tuple[int, ...]] = {}  # by restart: -rank, end, meeting, boot: the largest
     for restart, rank, *end in zip(*(calls.column(c).to_pylist() for c in (
             "restart", "rank", "end_ns", "meeting", "boot"))):

@@ -139,11 +139,13 @@ def _add_ledger(run: Run, place: Mapping[str, int], partial: Partial) -> None:
 
 def with_ordinals(calls: pa.Table) -> pa.Table:
     """Calls, in order of time, with `ordinal` and `among`: the which it is of how many calls of its
-    process with the same group, place and `seq`, or where that is not stated, step and name."""
+    process with the same group, place and `seq`, or where that is not stated, step and name; where
+    it is with one rank, step, name and that rank."""
     columns = [calls.column(name).to_pylist() for name in (SHARD, "group", "place", "seq", "step",
-                                                           "name")]
-    keys = [(shard, group, place, seq, *((None, None) if seq is not None else (step, name)))
-            for shard, group, place, seq, step, name in zip(*columns)]
+                                                           "name", "kind", "peer")]
+    keys = [(shard, group, place, None, step, name, peer) if kind == "pair" else
+            (shard, group, place, seq, *((None, None) if seq is not None else (step, name)))
+            for shard, group, place, seq, step, name, kind, peer in zip(*columns)]
     among = Counter(keys)
     seen: Counter[tuple[Any, ...]] = Counter()
     ordinals = []

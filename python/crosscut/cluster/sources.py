@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from crosscut._command import why
 from crosscut.cluster import is_cluster, partial, shards, spec, store
 from crosscut.cluster.partial import Damaged, Gap, OtherVersion, Partial
 from crosscut.cluster.shards import Shard
@@ -87,7 +88,7 @@ def all_inputs_of(paths: Iterable[str]) -> tuple[list[str], list[Gap]]:
         try:
             out.update(dict.fromkeys(inputs_of([path])))
         except (OSError, ValueError) as error:
-            gaps.append(Gap(path, str(error).removeprefix(f"{path}: ")))
+            gaps.append(Gap(path, why(error).removeprefix(f"{path}: ")))
     return list(out), gaps
 
 
@@ -135,7 +136,7 @@ def _read(path: str, spool: Spool, out: Sources) -> None:
     except (Damaged, OtherVersion) as error:
         out.unread.append((Gap(os.path.basename(path), str(error)), error.shards))
     except OSError as error:
-        out.unread.append((Gap(os.path.basename(path), f"it cannot be read: {error}"), None))
+        out.unread.append((Gap(os.path.basename(path), f"it cannot be read: {why(error)}"), None))
 
 
 def log_of(shard: Shard) -> Log:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 import pyarrow as pa
 
-VERSION = 2  # of the partial; another one is mapped again, never mixed
+VERSION = 3  # of the partial; another one is mapped again, never mixed
 
 BATCH_ROWS = 1 << 16  # of a member's record batches: it must not depend on what was merged
 
@@ -28,11 +28,11 @@ class Sums:
 # memory_events, memory_timeline, utilization, step_metrics, step_operators, step_layers (`steps`
 # has its sums), transitions, windows.
 UNION = (
-    "processes", "operations", "overlap", "layers", "layer_totals", "metrics",
+    "processes", "operations", "operation_parts", "overlap", "layers", "layer_totals", "metrics",
     "corrected_metrics", "step_metric_spread", "venn", "critical_path", "layer_entries",
     "phases", "progress", "threads", "thread_lives", "process_waits", "drops", "clocks",
-    "verdict", "step_causes", "part_work", "periodic_steps", "findings", "window_parts",
-    "step_overlap", "outliers", "step_summary", "step_kinds", "overhead_check",
+    "verdict", "step_causes", "places", "part_work", "periodic_steps", "step_changes", "findings",
+    "window_parts", "step_overlap", "outliers", "step_summary", "step_kinds", "overhead_check",
     "overhead_levels", "device_by_launch", "device_timeline", "temporal_breakdown",
     "device_utilization", "kernel_types", "comm_overlap", "idle_causes", "launches",
     "queue_length", "copies", "memory", "memory_peak", "memory_operators", "memory_leaks",
@@ -46,10 +46,9 @@ LEDGER = "collective_calls"
 LEDGER_TEXTS = ("group", "name", "kind", "place", "operation")
 LEDGER_COLUMNS = ("group", "name", "kind", "place", "seq", "step", "ordinal", "among",
                   "operation", "begin_ns", "ns", "bytes", "peer", "group_size")
-# Codes of texts and small numbers take less room: there are many rows.
+# Codes of texts take less room: there are many rows. Numbers are what files state, of any size.
 LEDGER_TYPES = {
     **{name: pa.int64() for name in LEDGER_COLUMNS},
-    **{name: pa.int32() for name in ("step", "ordinal", "among", "peer", "group_size")},
     **{name: pa.dictionary(pa.int32(), pa.string()) for name in LEDGER_TEXTS}}
 CLOCK_ERROR_NS = 100_000  # that stamps of two processes of one host may be apart
 STEPS = "steps"
@@ -86,7 +85,7 @@ STEP_COLUMNS = ("step", "kind", "level", "begin_ns", "wall_ns", "corrected_ns", 
 
 
 def narrow_ledger(table: pa.Table) -> pa.Table:
-    """The ledger's columns, in their types. ArrowInvalid where a number does not fit."""
+    """The ledger's columns, in their types."""
     columns = [table.column("shard")]
     for name, kind in LEDGER_TYPES.items():
         column = table.column(name)

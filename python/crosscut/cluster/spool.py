@@ -1,5 +1,5 @@
 """The calls of a ledger, by shard: in memory, or in a file of which only what is looked at is in
-memory. 16,384 ranks have some 35 million calls of 70 bytes."""
+memory. 16,384 ranks have some 35 million calls of 90 bytes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from crosscut.cluster import spec
-from crosscut.cluster.columns import ABSENT, Flags, Integers, Rows, column_of
+from crosscut.cluster.columns import Flags, Integers, Rows, column_of
 from crosscut.cluster.partial import SHARD, Conflict
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt(3)
-_ABSENT_32 = -(1 << 31)  # in the file, for ABSENT in columns of 32 bits
 _WIDTH = {name: np.int64 if kind == pa.int64() else np.int32
           for name, kind in spec.LEDGER_TYPES.items()}
 
@@ -58,8 +57,6 @@ class Spool:
                 cells = np.array(codes, width)[rows.codes(name)]
             else:
                 cells = rows.numbers(name)
-                if width is np.int32:
-                    cells = np.where(cells == ABSENT, _ABSENT_32, cells)
             self._file.write(np.ascontiguousarray(cells, width).tobytes())
         return piece
 
@@ -119,11 +116,7 @@ class SpooledRows:
         """A column of integers, ABSENT for those that are not known."""
         if name == SHARD:
             return self._shard if self._kept is None else self._shard[self._kept]
-        cells = self._cells(name)
-        if _WIDTH[name] is np.int64:
-            return cells
-        absent = cells == _ABSENT_32
-        return np.where(absent, ABSENT, cells.astype(np.int64)) if absent.any() else cells
+        return self._cells(name)
 
     def codes(self, name: str) -> Integers:
         """A column of texts, as places in `texts(name)`."""

@@ -14,11 +14,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import crosscut
+from crosscut._command import exit_code, why
 from crosscut.cluster import partial, store, without_pandas
 from crosscut.cluster.partial import Gap, Partial
 
 TRIES = 4  # of a worker that is killed: the first one, and three more
-_MAIN = ("import sys; sys.path.insert(0, sys.argv.pop(1)); "
+# Without the folder where it runs, whose files are no modules.
+_MAIN = ("import sys; sys.path[:] = filter(None, (sys.argv.pop(1), *sys.path)); "
          "from crosscut.cluster.workers import main; sys.exit(main())")
 
 
@@ -129,6 +131,10 @@ def map_all(paths: Sequence[str], folder: str, job: str = "",
 def main() -> int:
     """A worker: for each line [path, file, job] on stdin it writes the partial of the path to the
     file, and what is wrong with that to stdout, as a line of JSON."""
+    return exit_code(_map_as_told)
+
+
+def _map_as_told() -> bool:
     without_pandas()
     from crosscut.cluster.mapping import map_input
 
@@ -139,8 +145,11 @@ def main() -> int:
         problem = ""
         try:
             store.write(file, partial.to_bytes(map_input(path, job)))
-        except (OSError, ValueError, MemoryError) as error:
+        except Exception as error:
             # Whoever tells the gap names the path.
-            problem = str(error).removeprefix(f"{path}: ") or type(error).__name__
-        answers.write(json.dumps(problem).encode() + b"\n")
-    return 0
+            problem = why(error).removeprefix(f"{path}: ")
+        try:
+            answers.write(json.dumps(problem).encode() + b"\n")
+        except BrokenPipeError:
+            break  # who asked has ended
+    return False

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from crosscut import _outputs
-from crosscut._command import USAGE, Parser, exit_code, say
+from crosscut._command import USAGE, Parser, damaged, exit_code, say
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -21,26 +21,29 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         prog="crosscut plot", allow_abbrev=False,
         description="Draw a run's metrics, or those of several runs side by side.")
     parser.add_argument("runs", nargs="+", metavar="[LABEL=]RUN",
-                        help="run directory, or a file that an importer knows; LABEL is what the "
-                             "plots call it, by default the path's last part")
+                        help="run directory, a file that an importer knows, or the result of "
+                             "`crosscut validate --format=json`; LABEL is what the plots call it, "
+                             "by default the path's last part. Runs with one LABEL= are "
+                             "repetitions of one program: their mean is drawn, with its interval")
     parser.add_argument("-o", "--output", required=True, metavar="DIR",
                         help="where to write; made if absent")
     return parser.parse_args(arguments)
 
 
-def labelled(runs: Sequence[str]) -> list[tuple[str, str]]:
-    """(label, path) of each: what stands before "=" unless a file has that name, else the path's
-    last part. Equal labels get numbers."""
-    out: list[tuple[str, str]] = []
+def labelled(runs: Sequence[str]) -> list[tuple[str, str, str]]:
+    """(label, path, group) of each: what stands before "=" unless a file has that name, else the
+    path's last part. Equal labels get numbers. Those that stood before "=" are one group."""
+    out: list[tuple[str, str, str]] = []
     for text in runs:
         label, equals, path = text.partition("=")
-        if not equals or os.path.exists(text):
+        stated = bool(equals) and not os.path.exists(text)
+        if not stated:
             label, path = os.path.basename(os.path.abspath(text)), text
-        taken = {name for name, _ in out}
+        taken = {name for name, _, _ in out}
         unique, number = label, 2
         while unique in taken:
             unique, number = f"{label} #{number}", number + 1
-        out.append((unique, path))
+        out.append((unique, path, label if stated else unique))
     return out
 
 
@@ -56,13 +59,15 @@ def main(arguments: Sequence[str]) -> int:
 
     def drawn() -> bool:
         runs = labelled(options.runs)
-        read = [sheets.Source(label, path) for label, path in runs]
-        made = sheets.make(read)
+        results = {label: found for label, path, _ in runs
+                   if (found := sheets.validation_of(path)) is not None}
+        read = [sheets.Source(*run) for run in runs if run[0] not in results]
+        made = sheets.make(read, results)
         os.makedirs(options.output, exist_ok=True)
         for sheet in made:
-            figures.write(sheet, options.output, [path for _, path in runs])
+            figures.write(sheet, options.output, [path for _, path, _ in runs])
         told = f"{len(made)} plots in {options.output}\n"
         _outputs.write("-", [], told.encode("utf-8", "surrogateescape"))
-        return any(run.damaged for run in read)
+        return any([damaged(run) for run in read])
 
     return exit_code(drawn)

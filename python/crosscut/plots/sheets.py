@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,27 +34,36 @@ Row = dict[str, Any]
 
 
 class Source:
-    """A run to be drawn: its label, and its tables as rows, each computed once.
+    """A run to be drawn: its label, that of the group that it repeats, and its tables as rows, each
+    computed once.
 
     Raises what `crosscut.read` raises."""
 
-    def __init__(self, label: str, path: str) -> None:
+    def __init__(self, label: str, path: str, group: str | None = None) -> None:
         self.label = label
+        self.group = label if group is None else group
         self._run = crosscut.read(path)
         self.damaged = self._run.damaged
         self._rows: dict[str, list[Row]] = {}
 
-        self._names = {row["process"]: row["name"]
-                       for row in self._run.table("processes").rows()}
+        self._names: dict[str, str] = {}
+        self._ordinals: dict[str, int] = {}  # of a process among those of its name
+        for row in self._run.table("processes").rows():
+            process, name = str(row["process"]), str(row["name"])
+            self._ordinals[process] = list(self._names.values()).count(name)
+            self._names[process] = name
 
     def rows(self, table: str) -> list[Row]:
-        """The rows of a table, with the run's label in the column `run` and the process's name in
-        the column `name`."""
+        """The rows of a table, with the run's label in the column `run`, its group's in `group`,
+        and the process's name in the column `name`."""
         if table not in self._rows:
-            self._rows[table] = [
-                {"run": self.label, **row, "name": self._names.get(row["process"], "")}
-                for row in self._run.table(table).rows()]
+            self._rows[table] = [self._told(row) for row in self._run.table(table).rows()]
         return self._rows[table]
+
+    def _told(self, row: Row) -> Row:
+        process = row.get("process", "")
+        return {"run": self.label, "group": self.group, "process": process, **row,
+                "name": self._names.get(process, ""), "ordinal": self._ordinals.get(process, 0)}
 
 
 @dataclass(frozen=True)
@@ -67,7 +79,8 @@ class Sheet:
 
     def text(self) -> str:
         """As NAME.plot_data.txt: a comment, then tab-separated columns with their names above."""
-        lines = [f"# {self.name}: from {', '.join(f'table {name}' for name in self.tables)}; "
+        origin = ", ".join(f"table {name}" for name in self.tables) or "crosscut validate"
+        lines = [f"# {self.name}: from {origin}; "
                  "columns in _ns are drawn in seconds; names as in processes",
                  "\t".join(self.columns)]
         lines += ["\t".join(map(_cell, (row[column] for column in self.columns)))
@@ -108,7 +121,8 @@ def _metric(sources: Sequence[Source], name: str, column: str) -> Sheet:
                      for row in source.rows("corrected_metrics") if _whole(row)}
         for whole in filter(_whole, source.rows("metrics")):
             process = whole["process"]
-            first = {"run": source.label, "process": process, "name": whole["name"],
+            first = {"run": source.label, "group": source.group, "ordinal": whole["ordinal"],
+                     "process": process, "name": whole["name"],
                      column: whole[column], f"corrected_{column}": corrected[process]}
             spreads = [row for row in source.rows("step_metric_spread")
                        if row["process"] == process and row["metric"] == column]
@@ -120,8 +134,37 @@ def _metric(sources: Sequence[Source], name: str, column: str) -> Sheet:
                  ("metrics", "corrected_metrics", "step_metric_spread"), columns, rows)
 
 
-def make(sources: Sequence[Source]) -> list[Sheet]:
-    """All plots of these runs; those for which there is nothing to draw are left out."""
+def validation_of(path: str) -> dict[str, Any] | None:
+    """What `crosscut validate --format=json` wrote into that file; None where it is something else.
+    OSError where the file cannot be read."""
+    if os.path.isdir(path) or not path.endswith(".json"):
+        return None
+    with open(path, encoding="utf-8") as file:
+        if not re.match(r'\s*\{\s*"command"', file.read(64)):
+            return None
+        file.seek(0)
+        try:
+            found = json.load(file)
+        except ValueError:
+            return None
+    return found if {"unrecorded_ns", "recorded", "total"} <= set(found) else None
+
+
+def _validation(results: Mapping[str, dict[str, Any]]) -> Sheet:
+    """A row for each pair of runs of each program."""
+    rows: list[Row] = []
+    for label, result in results.items():
+        for unrecorded, life in zip(result["unrecorded_ns"], result["recorded"]):
+            rows.append({"run": label, "group": label, "unrecorded_ns": unrecorded, **life,
+                         "error": result["total"]["error"]})
+    columns = ("run", "unrecorded_ns", "raw_ns", "corrected_ns", "low_ns", "high_ns", "error")
+    return Sheet("validation", "validation", (), columns, rows)
+
+
+def make(sources: Sequence[Source], results: Mapping[str, dict[str, Any]] | None = None
+         ) -> list[Sheet]:
+    """All plots of these runs, and of these results of `validate` by label; those for which there
+    is nothing to draw are left out."""
     classes = tuple(f"{name}_ns" for name in CLASSES)
     percents = tuple(f"percent_time_in_{name}" for name in CLASSES)
     made = [_metric(sources, name, column) for name, column in METRICS.items()]
@@ -151,5 +194,15 @@ def make(sources: Sequence[Source]) -> list[Sheet]:
         Sheet("extrapolated_time", "progress", ("progress",),
               ("run", "process", "name", "from_fraction", "to_fraction", "recorded_ns", "total_ns",
                *classes, "excluded_ns"), _taken(sources, "progress", _whole)),
+        Sheet("correction_by_kind", "costs", ("overhead",),
+              ("run", "probe", "count", "subtracted_ns"),
+              _taken(sources, "overhead", lambda row: bool(row["subtracted_ns"]))),
+        Sheet("calibration", "calibration", ("overhead",),
+              ("run", "probe", "count", "total_ns", "low_ns", "high_ns"),
+              _taken(sources, "overhead", lambda row: bool(row["count"] and row["total_ns"]))),
+        Sheet("device_utilization", "utilization", ("device_utilization",),
+              ("run", "process", "name", "sample_ns", "busy_percent", "sampled_percent"),
+              _taken(sources, "device_utilization")),
     ]
+    made.append(_validation(results or {}))
     return [sheet for sheet in made if sheet.rows]

@@ -17,7 +17,7 @@ from typing import Any
 
 from crosscut._command import Parser, answer, one_of, say
 from crosscut.validation import judge, runs
-from crosscut.validation.runs import FINDING
+from crosscut.validation.runs import FINDING, UNREADABLE
 
 GOOD = 0
 INTERRUPTED = 130
@@ -30,12 +30,11 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         prog="crosscut validate", allow_abbrev=False,
         usage="crosscut validate [OPTIONS] [OPTIONS OF record] -- COMMAND...",
         description="Run a command recorded and unrecorded in turn: are corrected times true? "
-                    "Exits with 1 if they are not.")
+                    "Exits with 1 if they are not, with 3 if the runs do not show it.")
     parser.add_argument("--pairs", type=int, default=10, metavar="N",
                         help="runs of each sort, interleaved ABBA (default 10)")
     parser.add_argument("--within", type=float, default=5, metavar="PERCENT",
-                        help="how far the corrected time may be off, beyond the differences "
-                             "between unrecorded runs (default 5)")
+                        help="how far the corrected time may be off (default 5)")
     parser.add_argument("--times", metavar="FILE",
                         help="a JSON file that the command writes, with its own step_median_ns: "
                              "to compare steps, too")
@@ -62,18 +61,19 @@ def _split(arguments: Sequence[str]) -> tuple[list[str], bool, list[str]]:
 
 def result_of(measured: runs.Runs, within: float) -> dict[str, Any]:
     """What the runs say, ready for JSON: `total` and, where there are times of steps, `step` are
-    judge.Summary; `misses` says why it does not hold, empty where it does."""
+    judge.Summary; `misses` says why it does not hold, `not_shown` why the runs do not tell."""
     recorded, pairs = measured.recorded, len(measured.recorded)
-    total = judge.summarize(measured.unrecorded, [run.life for run in recorded])
-    misses = [f"total time: {words}" for words in judge.misses(total, pairs, within)]
+    told = {"total time": judge.summarize(measured.unrecorded, [run.life for run in recorded])}
     steps = [run.step for run in recorded if run.step is not None]
-    step = None
     if steps:
-        step = judge.summarize([times["step_median_ns"] for times in measured.unrecorded_times],
-                               steps)
-        misses += [f"step: {words}" for words in judge.misses(step, pairs, within)]
-    return {"pairs": pairs, "within": within, "holds": not misses, "misses": misses,
-            "total": asdict(total), "step": asdict(step) if step else None,
+        told["step"] = judge.summarize(
+            [times["step_median_ns"] for times in measured.unrecorded_times], steps)
+    misses, not_shown = ([f"{name}: {words}" for name, summary in told.items()
+                          for words in of(summary, pairs, within)]
+                         for of in (judge.misses, judge.not_shown))
+    return {"pairs": pairs, "within": within, "holds": not misses and not not_shown,
+            "misses": misses, "not_shown": not_shown, "total": asdict(told["total time"]),
+            "step": asdict(told["step"]) if steps else None,
             "outside_ns": statistics.median(run.outside_ns for run in recorded),
             "checked": sum(run.checked for run in recorded) / pairs,
             "not_checked": sorted({run.message for run in recorded if not run.checked}),
@@ -110,8 +110,16 @@ def as_text(result: dict[str, Any], command: Sequence[str]) -> str:
     lines.append(f"  Outside the window, where nothing is corrected: "
                  f"{result['outside_ns'] / 1e6:.0f} ms of the total.")
     lines += [f"  Control steps: {message}" for message in result["not_checked"]]
-    lines.append("The corrected times are true." if result["holds"] else
-                 "The corrected times are NOT true: " + "; ".join(result["misses"]))
+    if result["misses"]:
+        lines.append("The corrected times are NOT true: " + "; ".join(result["misses"]))
+    if result["not_shown"]:
+        lines.append("Not shown whether the corrected times are true: "
+                     + "; ".join(result["not_shown"]))
+    if result["holds"]:
+        lines.append(f"The corrected times are true within {result['within']:.2%}.")
+    if result["pairs"] < judge.FEWEST_RUNS_FOR_COVERAGE:
+        lines.append(f"Whether the intervals hold is judged from "
+                     f"{judge.FEWEST_RUNS_FOR_COVERAGE} pairs on.")
     return "\n".join(lines)
 
 
@@ -136,4 +144,5 @@ def main(arguments: Sequence[str]) -> int:
             {"command": options.command, "record_options": options.record, **result}, indent=1)
     else:
         text = as_text(result, options.command)
-    return answer(text, GOOD if result["holds"] else FINDING)
+    return answer(text, FINDING if result["misses"] else
+                  UNREADABLE if result["not_shown"] else GOOD)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 FEWEST_RUNS_FOR_COVERAGE = 20
 LEAST_COVERAGE = 0.85
 MOST_ORDERS = 1 << 12
+MOST_PAIRS_TOLD = 10_000
 
 
 @dataclass(frozen=True)
@@ -117,10 +118,10 @@ def summarize(unrecorded: Sequence[float], recorded: Sequence[Corrected]) -> Sum
 
 
 def misses(summary: Summary, pairs: int, within: float) -> list[str]:
-    """Why the corrected time is not true, as sentences; empty where it is.
+    """Why the corrected time is not true, as sentences; empty where nothing shows that.
 
-    It is true where it is off by at most `within` and what unrecorded runs differ by; and, from
-    FEWEST_RUNS_FOR_COVERAGE pairs on, where the intervals hold the truth often enough.
+    It is not where it is off by more than `within` and what unrecorded runs differ by; and,
+    from FEWEST_RUNS_FOR_COVERAGE pairs on, where the intervals do not hold the truth often enough.
     """
     out = []
     band = summary.aa_band or 0.0
@@ -131,3 +132,22 @@ def misses(summary: Summary, pairs: int, within: float) -> list[str]:
         out.append(f"{summary.covered_with_spread:.0%} of the intervals hold the truth, "
                    f"less than {LEAST_COVERAGE:.0%}")
     return out
+
+
+def not_shown(summary: Summary, pairs: int, within: float) -> list[str]:
+    """Why the runs show neither that it is off by at most `within` nor that it is not, as sentences
+    that say how many pairs would; empty where they show one of them.
+
+    The band shrinks with the root of the number of pairs.
+    """
+    if summary.aa_band is None:
+        return ["the A/A band is not known from one pair"]
+    error, band = abs(summary.error), summary.aa_band
+    if error + band <= within or error - band > within:
+        return []
+    off = f"off by {summary.error:+.2%}, give or take an A/A band of {band:.2%}, where " \
+          f"{within:.2%} is claimed; "
+    apart = abs(within - error)
+    if band > apart * math.sqrt(MOST_PAIRS_TOLD / pairs):
+        return [f"{off}more than {MOST_PAIRS_TOLD} pairs would show it"]
+    return [f"{off}about {math.ceil(pairs * (band / apart) ** 2 - 1e-6)} pairs would show it"]

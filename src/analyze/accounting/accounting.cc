@@ -8,6 +8,29 @@
 namespace crosscut::analyze {
 namespace {
 
+// How many operations begin in a step that has them recorded, on average; of all threads.
+double OperationsPerStep(const trace::Trace& trace, const Accounting& a, uint32_t process) {
+  const std::vector<trace::Step>& steps = trace.processes[process].steps;
+  const auto known = [](const trace::Step& step) {
+    return step.level != trace::kControlLevel && !step.open;
+  };
+  const auto count = std::count_if(steps.begin(), steps.end(), known);
+  int64_t operations = 0;
+  for (const uint32_t t : a.tracks[process].host) {
+    const trace::Spans& spans = trace.tracks[t].spans;
+    trace::Continuations continuations(spans);
+    auto step = steps.begin();
+    for (trace::SpanIndex s = 0; s < spans.size(); ++s) {
+      const bool counted = continuations.Has(s);
+      if (counted || a.names.codes[spans.name[s].value].scope == 0) continue;
+      while (step != steps.end() && step->end_ns <= spans.begin_ns[s]) ++step;
+      if (step == steps.end()) break;
+      operations += step->begin_ns <= spans.begin_ns[s] && known(*step);
+    }
+  }
+  return count == 0 ? 0 : static_cast<double>(operations) / static_cast<double>(count);
+}
+
 // The bounds of all probes on the critical path, relative to their sum.
 Calibration Calibrated(const trace::Process& process, const NameCodes& names,
                        const ProcessOverlap& overlap) {
@@ -28,6 +51,25 @@ Calibration Calibrated(const trace::Process& process, const NameCodes& names,
   return {std::clamp(low / middle, 0.01, 1.0), std::clamp(high / middle, 1.0, 100.0), whole};
 }
 
+// Puts how far what no control step shows may be off, over all probes on the critical path.
+void BoundUnswitched(const trace::Process& process, const NameCodes& names,
+                     const ProcessOverlap& overlap, Estimates* estimates) {
+  double middle = 0, low = 0, high = 0;
+  for (const trace::ProbeCost& cost : process.probes) {
+    for (size_t i = 1; i < names.probes.size(); ++i) {
+      if (names.probes[i] != cost.probe || cost.unswitched_ps <= 0) continue;
+      const auto ps = static_cast<double>(overlap.probes[i].unswitched_in_cells_ps);
+      const double events = ps / static_cast<double>(cost.unswitched_ps);
+      middle += ps;
+      low += events * static_cast<double>(cost.unswitched_low_ps);
+      high += events * static_cast<double>(cost.unswitched_high_ps);
+    }
+  }
+  if (middle <= 0) return;
+  estimates->low.unswitched = std::clamp(low / middle, 0.0, 1.0);
+  estimates->high.unswitched = std::max(high / middle, 1.0);
+}
+
 ProcessAccount Account(const trace::Trace& trace, const Accounting& a, uint32_t process) {
   const trace::Process& p = trace.processes[process];
   ProcessAccount out;
@@ -35,10 +77,12 @@ ProcessAccount Account(const trace::Trace& trace, const Accounting& a, uint32_t 
                                trace::ProcessId{process});
   const std::vector<StepSample> steps = SampleSteps(p, a.events[process], out.overlap);
   out.inflation = MeasureInflation(steps);
+  if (out.inflation.checked) out.inflation.operations = OperationsPerStep(trace, a, process);
   out.wander = Wander(steps);
   out.spread = Combined(kLayoutSpread, out.wander);
   out.scale = ScaleOf(out.inflation, Calibrated(p, a.names, out.overlap));
   out.estimates = EstimatesOf(out.inflation, out.scale, p, out.overlap);
+  BoundUnswitched(p, a.names, out.overlap, &out.estimates);
   out.correction = Correct(out.overlap.cells, out.estimates.value);
   out.low = Correct(out.overlap.cells, out.estimates.high);
   out.high = Correct(out.overlap.cells, out.estimates.low);
@@ -46,6 +90,17 @@ ProcessAccount Account(const trace::Trace& trace, const Accounting& a, uint32_t 
 }
 
 }  // namespace
+
+std::vector<Cell> CellsByOperation(const ProcessAccount& account) {
+  Cells sums;
+  for (size_t i = 0; i < account.overlap.cells.size(); ++i) {
+    Cell cell = account.overlap.cells[i];
+    cell.found = 0;
+    cell.probe_ps = account.correction.corrected_ns[i];
+    sums.Add(cell);
+  }
+  return sums.all();
+}
 
 Accounting::Accounting(const trace::Trace& trace)
     : names(trace), tracks(TracksByProcess(trace)), own(kMaxProbes + 1) {

@@ -24,6 +24,10 @@ struct ProcessAccount {
   Correction correction, low, high;
 };
 
+// The cells by operation, layers, part of the window and control, whatever adapters found in the
+// operations. Their probe_ps holds the corrected time, in nanoseconds.
+std::vector<Cell> CellsByOperation(const ProcessAccount& account);
+
 struct Accounting {
   explicit Accounting(const trace::Trace& trace);
 

@@ -1,5 +1,5 @@
-// A small table of sums by (operation, layer set, part of the window): a hash table with open
-// addressing that grows as cells appear.
+// A small table of sums by (operation, what was found in it, layer set, part of the window): a hash
+// table with open addressing that grows as cells appear.
 #pragma once
 
 #include <algorithm>
@@ -32,6 +32,8 @@ struct Cell {
   WindowPart part = WindowPart::kWhole;
   // Of control steps, or behind one. Steps that are left out have their layer, too, but probes.
   bool control = false;
+  uint32_t found = 0;         // the innermost part of the operation, by NameCodes number; 0: none
+  int64_t unswitched_ps = 0;  // what its probes cost that control steps have, too
 };
 
 class Cells {
@@ -40,12 +42,13 @@ class Cells {
   void Add(uint32_t operation, LayerSet layers, int64_t ns, int64_t probe_ps) {
     Add(Cell{operation, layers, ns, probe_ps});
   }
-  // Adds the sums of `more` to the cell with its operation, layers, part and control.
+  // Adds the sums of `more` to the cell with its operation, found, layers, part and control.
   void Add(const Cell& more) {
     Cell& cell = At(more);
     cell.ns += more.ns;
     cell.probe_ps += more.probe_ps;
     cell.switched_ns += more.switched_ns;
+    cell.unswitched_ps += more.unswitched_ps;
   }
   void Clear() {
     std::fill(slots_.begin(), slots_.end(), kFree);
@@ -58,12 +61,13 @@ class Cells {
   static constexpr uint32_t kFree = UINT32_MAX;
   static bool Alike(const Cell& a, const Cell& b) {
     return a.operation == b.operation && a.layers == b.layers && a.part == b.part &&
-           a.control == b.control;
+           a.control == b.control && a.found == b.found;
   }
   // Where a cell like that stands, or the free slot where it would.
   size_t SlotOf(const Cell& like) const {
     const uint64_t key =
-        uint64_t{like.operation} << 16 | like.layers | static_cast<uint64_t>(like.part) << 60;
+        (uint64_t{like.operation} << 16 | like.layers | static_cast<uint64_t>(like.part) << 60) ^
+        static_cast<uint64_t>(like.found) << 32;
     const size_t mask = slots_.size() - 1;
     size_t i = (key * 0x9e3779b97f4a7c15u >> 20) & mask;
     while (slots_[i] != kFree && !Alike(cells_[slots_[i]], like)) i = (i + 1) & mask;
@@ -77,7 +81,8 @@ class Cells {
       return At(like);
     }
     slot = static_cast<uint32_t>(cells_.size());
-    return cells_.emplace_back(Cell{like.operation, like.layers, 0, 0, 0, like.part, like.control});
+    return cells_.emplace_back(
+        Cell{like.operation, like.layers, 0, 0, 0, like.part, like.control, like.found});
   }
   void Grow() {
     slots_.assign(slots_.size() * 2, kFree);

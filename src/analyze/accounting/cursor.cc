@@ -84,7 +84,7 @@ TrackCursor::TrackCursor(const trace::Track& track, const NameCodes& names, Role
     life_begin_ = std::max(life_begin_, track.begin_ns);
     life_end_ = std::min(life_end_, track.end_ns);
   }
-  open_[0] = {kNever, 0, thread ? kUnknown : kAbsent, 0};
+  open_[0] = {kNever, 0, 0, thread ? kUnknown : kAbsent, 0};
   if (role == Role::kDevice) {
     next_base_ = track.base.size();
     next_instant_ = track.instants.name.size();
@@ -111,13 +111,18 @@ void TrackCursor::Tell(int64_t at, int64_t from, uint8_t probe, Records& out) {
     out.Add(at - from, SetChange(What::kOperation, top.operation));
     told_operation_ = top.operation;
   }
+  if (lead_ && top.part != told_part_) {
+    out.Add(at - from, SetChange(What::kPart, top.part));
+    told_part_ = top.part;
+  }
 }
 
 void TrackCursor::Push(size_t span) {
   const NameCode name = codes_[track_.spans.name[span].value];
   const Open& parent = open_[depth_];
   const Open inside = {std::min(track_.spans.end_ns[span], parent.end_ns),
-                       name.operation != 0 ? name.operation : parent.operation,
+                       name.operation() != 0 ? name.operation() : parent.operation,
+                       name.scope != 0 ? name.found() : parent.part,
                        moves_[name.code][parent.resource], name.code};
   if (++depth_ == open_.size()) open_.resize(2 * depth_);
   open_[depth_] = inside;
@@ -194,7 +199,7 @@ void TrackCursor::Emit(int64_t from, int64_t until, Records& out) {
   if (!started_) Start(from, out);
   Run<false>(std::min(until, life_end_), from, out);
   if (life_end_ < until) {
-    open_[0] = {kNever, 0, kAbsent, 0};
+    open_[0] = {kNever, 0, 0, kAbsent, 0};
     depth_ = 0;
     ended_ = true;
     Tell(life_end_, from, 0, out);

@@ -32,7 +32,7 @@ inline constexpr int kResources = 32;
 // it moves one track from a resource to another, perhaps because a probe's event begins there:
 // MoveChange.
 inline constexpr uint32_t kSet = uint32_t{1} << 31;
-enum class What : uint32_t { kOperation = 0, kStep = 1, kPause = 2 };
+enum class What : uint32_t { kOperation = 0, kStep = 1, kPause = 2, kPart = 3 };
 inline constexpr uint32_t kMaxValue = (1 << 29) - 1;
 inline constexpr uint32_t SetChange(What what, uint32_t value) {
   return kSet | static_cast<uint32_t>(what) << 29 | value;
@@ -65,7 +65,7 @@ class TrackCursor {
  private:
   struct Open {
     int64_t end_ns;
-    uint32_t operation;
+    uint32_t operation, part;
     Resource resource;
     uint8_t code;
   };
@@ -89,7 +89,7 @@ class TrackCursor {
   std::vector<Open> open_;  // [0] is the base
   size_t depth_ = 0;        // index of the innermost
   Resource told_ = kAbsent;
-  uint32_t told_operation_ = 0;
+  uint32_t told_operation_ = 0, told_part_ = 0;
 };
 
 }  // namespace crosscut::analyze

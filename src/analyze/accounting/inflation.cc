@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "src/analyze/accounting/overhead.h"
+#include "src/analyze/intervals.h"
 #include "src/analyze/quantiles.h"
 
 namespace crosscut::analyze {
@@ -18,10 +19,14 @@ constexpr size_t kNeighbours = 4;
 constexpr size_t kMinSteps = 5;      // of a kind, in each arm
 constexpr size_t kMaxBlocks = 2000;  // of the bootstrap, in each arm
 constexpr int kReplicates = 999;
-// Control steps are not wholly free of us: their own edges are stamped, what adapters put in place
-// of methods passes calls on, the hooks' absence is felt in caches. Measured at 0.999 to 1.015 x
-// steps without any of it (docs/accounting.md 5); widens the interval.
+// Control steps of two sessions of a process differ by so much (docs/accounting.md 5).
 constexpr double kControlResidual = 0.01;
+// Control steps are not free of us: their own edges are stamped, functions that adapters lead pass
+// their calls on, and what the steps before them left in caches is gone. So they are longer than
+// unrecorded steps: by no more than this, as measured where a step has this many operations, and in
+// proportion where it has more; and by no more than this share of them (docs/step-plans.md has the
+// measurements). No comparison of ours sees it.
+constexpr double kControlFloorNs = 10'000, kFloorOperations = 3, kControlFloorShare = 0.03;
 
 using Values = std::vector<double>;
 
@@ -289,8 +294,10 @@ void AddLevel(const std::vector<Pair>& pairs, int64_t control_blocks, Inflation&
 
 }  // namespace
 
-double StudentFactor(double freedom) {
-  return (1.96 + 2.4 / freedom) * std::sqrt((freedom + 1) / freedom);
+double ControlFloor(const Inflation& inflation) {
+  if (inflation.control_step_ns <= 0) return 0;
+  const double times = std::max(1.0, inflation.operations / kFloorOperations);
+  return std::min(times * kControlFloorNs / inflation.control_step_ns, kControlFloorShare);
 }
 
 LevelInflation MeanInflation(const Inflation& inflation) {
@@ -309,7 +316,7 @@ LevelInflation MeanInflation(const Inflation& inflation) {
   if (n <= 0) return mean;
   mean.ratio = ratio / n;
   mean.low = low / n;
-  mean.high = high / n;
+  mean.high = high / n + ControlFloor(inflation);
   mean.step_ns = inflation.control_step_ns * mean.ratio;
   return mean;
 }

@@ -19,7 +19,7 @@ class KeyFold {
     } else if (WhatOf(change) == What::kStep) {
       control_now_ = control_begins_ = events_.control[ValueOf(change)] != 0;
       left_out_now_ = events_.left_out[ValueOf(change)] != 0;
-    } else {
+    } else if (WhatOf(change) == What::kPause) {
       paused_ = ValueOf(change) != 0;
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <unordered_map>
 
 namespace crosscut::analyze {
 namespace {
@@ -169,7 +170,9 @@ Correction Correct(const std::vector<Cell>& cells, const Estimate& estimate) {
     } else {
       exact[i] = SwitchedShare(estimate, cells[i]) * switched;
       if (!cells[i].control) {
-        exact[i] += estimate.scale * static_cast<double>(cells[i].probe_ps) / 1000;
+        exact[i] += (estimate.scale * static_cast<double>(cells[i].probe_ps) +
+                     estimate.unswitched * static_cast<double>(cells[i].unswitched_ps)) /
+                    1000;
       }
     }
     sum += exact[i];
@@ -186,6 +189,25 @@ Correction Correct(const std::vector<Cell>& cells, const Estimate& estimate) {
   return out;
 }
 
+std::vector<bool> SettlingControlSteps(const trace::Process& process) {
+  constexpr size_t kSettling = 6;  // docs/accounting.md 5
+  const std::vector<trace::Step>& steps = process.steps;
+  std::vector<bool> settling(steps.size());
+  std::unordered_map<uint32_t, int64_t> settled;  // by kind: how many more are behind those
+  for (size_t begin = 0, end = 0; begin < steps.size(); begin = end) {
+    while (end < steps.size() && steps[end].level == steps[begin].level) ++end;
+    if (steps[begin].level != trace::kControlLevel || end - begin < 2 * kSettling) continue;
+    for (size_t i = begin; i < end; ++i) {
+      settling[i] = i < begin + kSettling;
+      settled[steps[i].kind.value] += settling[i] ? -1 : 1;
+    }
+  }
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (settling[i] && settled[steps[i].kind.value] < 0) settling[i] = false;
+  }
+  return settling;
+}
+
 std::vector<StepSample> SampleSteps(const trace::Process& process, const ProcessEvents& events,
                                     const ProcessOverlap& overlap) {
   std::vector<StepSample> samples(process.steps.size());
@@ -195,6 +217,7 @@ std::vector<StepSample> SampleSteps(const trace::Process& process, const Process
     s.probe_ps += cell.probe_ps;
     if (cell.layers == kOursAlone) s.timed_ns += cell.ns;
   }
+  const std::vector<bool> settling = SettlingControlSteps(process);
   std::vector<StepSample> out;
   auto pause = events.pauses.begin();
   for (size_t i = 0; i < samples.size(); ++i) {
@@ -205,7 +228,7 @@ std::vector<StepSample> SampleSteps(const trace::Process& process, const Process
     while (pause != events.pauses.end() && pause->end_ns <= step.begin_ns) ++pause;
     const bool paused = pause != events.pauses.end() && pause->begin_ns < step.end_ns;
     const bool whole = !paused && !step.open && s.ns > 0;
-    s.counts = whole && !step.after_switch;
+    s.counts = whole && !step.after_switch && !settling[i];
     s.switched = whole && step.after_switch;
     out.push_back(s);
   }

@@ -14,12 +14,14 @@ namespace crosscut::analyze {
 
 // One step as the comparison sees it.
 struct StepSample {
-  int64_t ns = 0;         // its length without pauses
-  int64_t probe_ps = 0;   // what its probes should have cost by calibration
-  int64_t timed_ns = 0;   // the part of ns that was timed as layer overhead alone
-  uint32_t kind = 0;      // any number that tells kinds apart
-  uint8_t level = 0;      // 0: control
-  bool counts = true;     // false: first after a switch, broken by a pause, empty or without an end
+  int64_t ns = 0;        // its length without pauses
+  int64_t probe_ps = 0;  // what its probes should have cost by calibration
+  int64_t timed_ns = 0;  // the part of ns that was timed as layer overhead alone
+  uint32_t kind = 0;     // any number that tells kinds apart
+  uint8_t level = 0;     // 0: control
+  // false: first after a switch, one of the next control steps where many follow, broken by a
+  // pause, empty or without an end
+  bool counts = true;
   bool switched = false;  // it would count, but is the first step after a switch
 };
 
@@ -44,10 +46,6 @@ struct LevelInflation {
 // memory layout and the like: a relative standard deviation, 1 % in three programs.
 inline constexpr double kLayoutSpread = 0.01;
 
-// The factor that makes a standard error with `freedom` degrees of freedom half of a 95 % interval:
-// about Student's t, with an addition for what a bootstrap of so few blocks lacks.
-double StudentFactor(double freedom);
-
 // The error of a sum or product of what has these two and is independent. Not std::hypot: glibc's
 // asks for glibc 2.35 since it no longer sets errno.
 inline double Combined(double one, double other) { return std::sqrt(one * one + other * other); }
@@ -63,6 +61,8 @@ struct Inflation {
   // Of a typical profiled step: its length, that of a control step, the calibrated cost of its
   // probes, and its timed part. 0 where not checked.
   double step_ns = 0, control_step_ns = 0, estimated_ns = 0, timed_ns = 0;
+  // That begin in a step, on average: what they were recorded by stays in control steps.
+  double operations = 0;
   // By level, then the arms of switches: those with at least kMinLevelBlocks. Empty where not
   // checked.
   std::vector<LevelInflation> levels;
@@ -71,8 +71,12 @@ struct Inflation {
 inline constexpr int kMinBlocks = 20;
 inline constexpr int kMinLevelBlocks = 5;
 
+// The share by which control steps may be longer than unrecorded ones. 0 where not checked.
+double ControlFloor(const Inflation& inflation);
+
 // What the session cost its steps on average: over all levels, control steps and the first steps
-// after a switch, weighted by their numbers. The bounds assume that the levels' errors go together.
+// after a switch, weighted by their numbers. The bounds assume that the levels' errors go together;
+// the upper one has what control steps may cost themselves.
 LevelInflation MeanInflation(const Inflation& inflation);
 
 // Compares the steps of each kind. Requires: `steps` are in order of time. Deterministic.
@@ -94,11 +98,13 @@ struct Calibration {
 Scale ScaleOf(const Inflation& inflation, const Calibration& calibration);
 
 // What Crosscut cost, estimated from counts and times: `scale` times the probes' calibrated cost,
-// and in addition these parts of the time in the first steps after a switch: `after_switch` of
-// profiled steps, `to_control` of control steps.
+// `unswitched` times what they cost that no control step shows, and in addition these parts of the
+// time in the first steps after a switch: `after_switch` of profiled steps, `to_control` of control
+// steps.
 struct Estimate {
   double scale = 1;
   double after_switch = 0, to_control = 0;
+  double unswitched = 1;
 };
 // An estimate with its 95 % bounds; `low`: Crosscut cost the least.
 struct Estimates {
@@ -134,6 +140,12 @@ Bounds OfUnrecordedRun(int64_t corrected, Bounds of_scale, double spread);
 // The same where something was subtracted: widens even if its size is known exactly (timed, no
 // probes).
 Bounds OfSeparateRun(int64_t corrected, Bounds of_scale, double spread);
+
+// Control steps right behind a change are a few per cent longer than those that follow: caches and
+// branch predictors hold what recording used. So the first six of twelve or more in a row are no
+// base, but of kinds of which at least as many lie behind those: a kind that comes at the begin of
+// blocks (an evaluation, a rollout) keeps all that it has. By step.
+std::vector<bool> SettlingControlSteps(const trace::Process& process);
 
 // All steps of the process, in their order.
 std::vector<StepSample> SampleSteps(const trace::Process& process, const ProcessEvents& events,

@@ -24,8 +24,14 @@ struct ProbeSum {
   }
 };
 
+// The sums of probes, and of what they cost that no control step shows, by NameCodes number.
+struct ProbeSums {
+  std::vector<ProbeSum> switched, unswitched;
+};
+
 void AddProcess(const trace::Process& p, const Accounting& a, const ProcessAccount& account,
-                std::vector<ProbeSum>& sums) {
+                ProbeSums* all_sums) {
+  std::vector<ProbeSum>& sums = all_sums->switched;
   const Scale& scale = account.scale;
   for (size_t i = 1; i < a.names.probes.size(); ++i) {
     const ProbeCounts& n = account.overlap.probes[i];
@@ -42,6 +48,14 @@ void AddProcess(const trace::Process& p, const Accounting& a, const ProcessAccou
       sums[i].low += all * (inside + outside) * scale.low;
       sums[i].high += all * (inside + outside) * scale.high;
       sums[i].subtracted += static_cast<double>(n.in_cells_ps) * scale.value;
+      if (cost.unswitched_ps <= 0) continue;
+      ProbeSum& more = all_sums->unswitched[i];
+      more.known = true;
+      more.count += n.lead + n.waited + n.other;
+      more.inside += all * static_cast<double>(cost.unswitched_ps);
+      more.low += all * static_cast<double>(cost.unswitched_low_ps);
+      more.high += all * static_cast<double>(cost.unswitched_high_ps);
+      more.subtracted += static_cast<double>(n.unswitched_in_cells_ps);
     }
   }
 }
@@ -95,12 +109,13 @@ struct Switches {
 
 Table OverheadTable(const trace::Trace& trace, const Context& context) {
   const Accounting& a = context.Shared<Accounting>();
-  std::vector<ProbeSum> sums(a.names.probes.size());
+  const std::vector<ProbeSum> none(a.names.probes.size());
+  ProbeSums sums = {none, none};
   int64_t timed = 0, unplaced = 0, starting = 0;
   Switches switches;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const ProcessAccount& account = a.processes[p];
-    AddProcess(trace.processes[p], a, account, sums);
+    AddProcess(trace.processes[p], a, account, &sums);
     switches.Add(trace.processes[p], account);
     starting += trace.processes[p].starting_ns;
     unplaced += account.correction.unplaced_ns;
@@ -109,9 +124,13 @@ Table OverheadTable(const trace::Trace& trace, const Context& context) {
     }
   }
   Rows rows;
-  for (size_t i = 1; i < sums.size(); ++i) {
-    sums[i].AddOwn(a.own[i]);
-    if (sums[i].known) rows.Add(trace.text(a.names.probes[i]), sums[i].count, sums[i]);
+  for (size_t i = 1; i < none.size(); ++i) {
+    ProbeSum& sum = sums.switched[i];
+    const std::string name(trace.text(a.names.probes[i]));
+    sum.AddOwn(a.own[i]);
+    if (sum.known) rows.Add(name, sum.count, sum);
+    const ProbeSum& more = sums.unswitched[i];
+    if (more.known) rows.Add(name + ", also in control steps", more.count, more);
   }
   if (switches.count > 0) rows.Add("step plan: switch", switches.count, switches.sum());
   rows.Add("timed", kMissing, Real(timed, timed));
@@ -195,6 +214,7 @@ Table OverheadCheckTable(const trace::Trace& trace, const Context& context) {
       const double ours = i.timed_ns + value * i.estimated_ns;
       column->push_back(i.checked ? ours / i.step_ns : std::nan(""));
     }
+    if (i.checked) cost_high.back() += ControlFloor(i) * i.control_step_ns / i.step_ns;
     wander.push_back(context.Shared<Accounting>().processes[p].wander);
     budget.push_back(BudgetOf(trace, trace.processes[p]));
     step.push_back(i.checked ? std::llround(i.step_ns) : kMissing);

@@ -12,30 +12,37 @@ namespace {
 class Sums {
  public:
   // Neither is negative, and one is above 0.
-  void Add(uint32_t index, int64_t ns, int64_t ps) {
+  void Add(uint32_t index, int64_t ns, int64_t ps, int64_t unswitched_ps = 0) {
     Sum& s = sums_[index];
-    if (s.ns == 0 && s.ps == 0) used_[n_++] = static_cast<uint16_t>(index);
+    if (s.ns == 0 && s.ps == 0 && s.unswitched_ps == 0) used_[n_++] = static_cast<uint16_t>(index);
     s.ns += ns;
     s.ps += ps;
+    s.unswitched_ps += unswitched_ps;
   }
   int64_t ns(uint32_t index) const { return sums_[index].ns; }
+  struct Sum {
+    int64_t ns = 0, ps = 0, unswitched_ps = 0;
+  };
   template <class F>
   void Drain(F&& take) {
     for (size_t i = 0; i < n_; ++i) {
       Sum& s = sums_[used_[i]];
-      take(used_[i], s.ns, s.ps);
+      take(used_[i], s);
       s = {};
     }
     n_ = 0;
   }
 
  private:
-  struct Sum {
-    int64_t ns = 0, ps = 0;
-  };
   std::array<Sum, kLayerIndices> sums_{};
   std::array<uint16_t, kLayerIndices> used_{};
   size_t n_ = 0;
+};
+
+// What an event of a probe cost.
+struct Pending {
+  uint8_t probe;
+  int64_t ps, unswitched_ps;
 };
 
 using Costs = std::array<trace::ProbeCost, kMaxProbes + 1>;
@@ -83,6 +90,9 @@ class OverlapFold {
     if (what == What::kOperation) {
       if (!control_now_) Flush();
       operation_ = value;
+    } else if (what == What::kPart) {
+      if (!control_now_) Flush();
+      found_ = value;
     } else if (what == What::kStep) {
       Flush();
       EndStep();
@@ -98,7 +108,7 @@ class OverlapFold {
   }
 
   void AdvanceSpecial(int64_t ns) {
-    if (control_begins_) control_operation_ = operation_;
+    if (control_begins_) control_operation_ = operation_, control_found_ = found_;
     control_begins_ = false;
     if (paused_) {
       out_->excluded_ns += ns;
@@ -117,13 +127,14 @@ class OverlapFold {
 
   // A probe's cost falls into the instants of index_. Our own work is timed, that of its probes,
   // too.
-  void Place(uint8_t probe, int64_t ps) {
-    if (ps == 0 || kLayerSets[index_] == kOursAlone) return;
-    out_->probes[probe].in_cells_ps += ps;
-    sums_.Add(index_, 0, ps);
+  void Place(const Pending& cost) {
+    if ((cost.ps == 0 && cost.unswitched_ps == 0) || kLayerSets[index_] == kOursAlone) return;
+    out_->probes[cost.probe].in_cells_ps += cost.ps;
+    out_->probes[cost.probe].unswitched_in_cells_ps += cost.unswitched_ps;
+    sums_.Add(index_, 0, cost.ps, cost.unswitched_ps);
   }
   void PlacePending() {
-    for (const auto& [probe, ps] : pending_) Place(probe, ps);
+    for (const Pending& cost : pending_) Place(cost);
     pending_.clear();
   }
 
@@ -141,27 +152,32 @@ class OverlapFold {
       return;
     }
     if (control_now_) return;
-    pending_.emplace_back(probe, costs_[probe].inside_ps / sharing);
-    const int64_t outside = costs_[probe].outside_ps / sharing;
+    pending_.push_back(
+        {probe, costs_[probe].inside_ps / sharing, costs_[probe].unswitched_ps / sharing});
+    const Pending outside = {probe, costs_[probe].outside_ps / sharing, 0};
     if (sums_.ns(index_) != 0) {
-      Place(probe, outside);
+      Place(outside);
     } else {
-      pending_.emplace_back(probe, outside);
+      pending_.push_back(outside);
     }
   }
 
   void Flush() {
-    sums_.Drain([this](uint32_t index, int64_t ns, int64_t ps) {
+    sums_.Drain([this](uint32_t index, const Sums::Sum& sum) {
       const bool control = control_now_ && index == kControlIndex;
-      Cell cell = {control ? control_operation_ : operation_, kLayerSets[index], ns, ps,
-                   events_.after_switch[step_] != 0 ? ns : 0};
+      Cell cell = {control ? control_operation_ : operation_, kLayerSets[index], sum.ns, sum.ps,
+                   events_.after_switch[step_] != 0 ? sum.ns : 0};
+      cell.unswitched_ps = sum.unswitched_ps;
       cell.part = control_now_    ? WindowPart::kControl
                   : left_out_now_ ? WindowPart::kLeftOut
                   : step_ != 0    ? WindowPart::kSteps
                                   : WindowPart::kBetween;
       cell.control = control;
+      cell.found = control ? control_found_ : found_;
       if (step_ != 0) {
-        step_cells_.Add(cell);
+        Cell whole = cell;
+        whole.found = 0;
+        step_cells_.Add(whole);
       } else if (steps_begun_) {
         after_step_.Add(cell);
         return;
@@ -175,7 +191,8 @@ class OverlapFold {
   void EndStep() {
     if (step_ == 0) return;
     for (const Cell& cell : step_cells_.all()) {
-      out_->steps.push_back({step_ - 1, cell.operation, cell.layers, cell.ns, cell.probe_ps});
+      out_->steps.push_back(
+          {step_ - 1, cell.operation, cell.layers, cell.ns, cell.probe_ps, cell.unswitched_ps});
     }
     step_cells_.Clear();
   }
@@ -195,10 +212,11 @@ class OverlapFold {
   Presence presence_;
   uint32_t index_ = 0;
   uint32_t operation_ = 0, control_operation_ = 0, step_ = 0;
+  uint32_t found_ = 0, control_found_ = 0;
   bool special_ = false, control_now_ = false, control_begins_ = false, paused_ = false;
   bool left_out_now_ = false;
-  std::vector<std::pair<uint8_t, int64_t>> pending_;  // cost of the instants that begin now
-  const bool has_steps_;                              // in the window
+  std::vector<Pending> pending_;  // cost of the instants that begin now
+  const bool has_steps_;          // in the window
   bool steps_begun_ = false;
   Sums sums_;
   Cells cells_, step_cells_, after_step_;
@@ -219,7 +237,7 @@ class ThreadFold {
       Flush();
       control_now_ = control_begins_ = events_.control[ValueOf(change)] != 0;
       left_out_now_ = events_.left_out[ValueOf(change)] != 0;
-    } else {
+    } else if (WhatOf(change) == What::kPause) {
       paused_ = ValueOf(change) != 0;
     }
   }
@@ -271,6 +289,7 @@ Costs CostsOf(const trace::Process& process, const NameCodes& names) {
       costs[i] = cost;
       costs[i].inside_ps = std::max<int64_t>(0, cost.inside_ps);
       costs[i].outside_ps = std::max<int64_t>(0, cost.outside_ps);
+      costs[i].unswitched_ps = std::max<int64_t>(0, cost.unswitched_ps);
     }
   }
   return costs;

@@ -23,7 +23,8 @@ struct StepCell {
   uint32_t operation;  // as Cell::operation
   LayerSet layers;
   int64_t ns;
-  int64_t probe_ps;  // as Cell::probe_ps
+  int64_t probe_ps;           // as Cell::probe_ps
+  int64_t unswitched_ps = 0;  // as Cell::unswitched_ps
 };
 
 // How many events of one probe kind there are: on the lead, on another thread while the lead waits,
@@ -34,6 +35,7 @@ struct ProbeCounts {
   // steps and in our own work, which is timed, and a share of those on threads that work at once
   // while the lead waits.
   int64_t in_cells_ps = 0;
+  int64_t unswitched_in_cells_ps = 0;  // likewise, of ProbeCost::unswitched_ps
 };
 
 struct ProcessOverlap {

@@ -65,6 +65,7 @@ struct BruteForce {
   Measures cells;
   std::map<std::pair<uint32_t, InstantKey>, int64_t> steps;
   std::map<std::pair<WindowPart, InstantKey>, int64_t> parts;
+  std::map<std::pair<std::string, InstantKey>, int64_t> found;  // by part of the operation
   int64_t excluded_ns = 0;
 
   explicit BruteForce(const trace::Trace& trace) {
@@ -85,13 +86,14 @@ struct BruteForce {
       if (p.steps[s].begin_ns <= at && at < p.steps[s].end_ns) steps[{s, *key}] += ns;
     }
     parts[{PartAt(p, at), *key}] += ns;
+    found[{testing::PartAt(trace, at), *key}] += ns;
     cells[*key] += ns;
   }
 };
 
 TEST(Overlap, EqualsABruteForceOverElementaryIntervalsOnTenThousandTraces) {
   std::set<LayerSet> seen;
-  size_t cells = 0;
+  size_t cells = 0, with_parts = 0;
   for (uint64_t seed = 0; seed < 10000; ++seed) {
     TestTrace random = RandomTrace(seed);
     const trace::Trace& trace = random.Finish();
@@ -115,11 +117,19 @@ TEST(Overlap, EqualsABruteForceOverElementaryIntervalsOnTenThousandTraces) {
       if (c.ns != 0) parts[{c.part, key(c.operation, c.layers)}] += c.ns;
     }
     ASSERT_EQ(parts, want.parts) << "seed " << seed;
+    std::map<std::pair<std::string, InstantKey>, int64_t> found;
+    for (const Cell& c : got.cells) {
+      const std::string part(trace.text(names.operations[c.found]));
+      if (c.ns != 0) found[{part, key(c.operation, c.layers)}] += c.ns;
+    }
+    ASSERT_EQ(found, want.found) << "seed " << seed;
+    for (const auto& [key, ns] : want.found) with_parts += key.first.empty() ? 0 : 1;
     for (const auto& [key, ns] : want.cells) seen.insert(key.second);
     cells += want.cells.size();
   }
   EXPECT_GT(seen.size(), 150u);  // the traces are rich enough to mean something
   EXPECT_GT(cells, 65000u);
+  EXPECT_GT(with_parts, 500u);
 }
 
 TEST(Overlap, ThreadTimesEqualABruteForceAndSumToTheThreadsLife) {

@@ -296,35 +296,4 @@ const char* NotMatchedName(NotMatched why) {
 
 Collectives::Collectives(const Context& context) { Matching(context, this).Make(); }
 
-std::vector<std::vector<RankWait>> RankWaits(const Context& context) {
-  const auto& calls = context.Shared<CollectiveCalls>().calls;
-  std::vector<std::vector<RankWait>> out(context.trace().processes.size());
-  for (const Collective& collective : context.Shared<Collectives>().matched) {
-    const ProcessId last = calls[collective.calls[collective.last]].process;
-    for (size_t i = 0; i < collective.calls.size(); ++i) {
-      const CollectiveCall& call = calls[collective.calls[i]];
-      const int64_t until = call.begin_ns + collective.waited_ns[i];
-      const int64_t saved_from = until - collective.saved_ns[i];
-      auto& waits = out[call.process.value];
-      if (saved_from > call.begin_ns) waits.push_back({call.begin_ns, saved_from, last, false});
-      if (until > saved_from) waits.push_back({saved_from, until, last, true});
-    }
-  }
-  // Of those that overlap, the earlier one counts.
-  for (auto& waits : out) {
-    std::stable_sort(waits.begin(), waits.end(),
-                     [](const RankWait& a, const RankWait& b) { return a.begin_ns < b.begin_ns; });
-    std::vector<RankWait> disjoint;
-    int64_t end = INT64_MIN;
-    for (RankWait wait : waits) {
-      wait.begin_ns = std::max(wait.begin_ns, end);
-      if (wait.begin_ns >= wait.end_ns) continue;
-      end = wait.end_ns;
-      disjoint.push_back(wait);
-    }
-    waits = std::move(disjoint);
-  }
-  return out;
-}
-
 }  // namespace crosscut::analyze

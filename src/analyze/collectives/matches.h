@@ -57,12 +57,4 @@ struct Collectives {
   std::vector<Unmatched> unmatched;  // by process, group, name, reason
 };
 
-// Where a process waited for another rank: disjoint, in order of time.
-struct RankWait {
-  int64_t begin_ns, end_ns;
-  trace::ProcessId last;  // for whom
-  bool saved;             // all others had come
-};
-std::vector<std::vector<RankWait>> RankWaits(const Context& context);  // by process
-
 }  // namespace crosscut::analyze

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/analyze/collectives/rank_waits.h"
 #include "src/analyze/testing/test_trace.h"
 
 namespace crosscut::analyze {
@@ -287,6 +288,69 @@ TEST(Collectives, AgreeWithTheTruthOfRandomJobs) {
     told += found.matched.size();
   }
   EXPECT_GT(told, 2000u);
+}
+
+// The innermost of the lead's that is open where the call begins, by a look at all of them.
+TEST(Collectives, HaveTheOperationInWhichTheyBegin) {
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 100; ++round) {
+    struct Operation {
+      int64_t begin, end;
+    };
+    std::vector<Operation> operations;
+    std::string text = kTrace + Rank(0, 1000);
+    text.insert(text.find("async"), "thread main lead\n");
+    std::string lead;
+    for (int64_t at = 0; at < 900;) {
+      const auto begin = at + static_cast<int64_t>(random() % 30);
+      const auto end = begin + 10 + static_cast<int64_t>(random() % 60);
+      operations.push_back({begin, end});
+      if (random() % 2 == 0) operations.push_back({begin + 3, end - 2});
+      at = end;
+    }
+    for (size_t i = 0; i < operations.size(); ++i) {
+      lead += "op op" + std::to_string(i) + " " + std::to_string(operations[i].begin) + " " +
+              std::to_string(operations[i].end) + "\n";
+    }
+    text.insert(text.find("async"), lead);
+    std::vector<std::string> want;
+    int64_t at = 0;
+    for (int seq = 0; at < 980; ++seq) {
+      at += static_cast<int64_t>(random() % 25);
+      text += Call(at, at + 5, "a", seq);
+      std::string in = "";
+      for (size_t i = 0; i < operations.size(); ++i) {
+        if (operations[i].begin <= at && at < operations[i].end) in = "op" + std::to_string(i);
+      }
+      want.push_back(in);
+      at += 5;
+    }
+    const Table got = testing::Compute(Parse(text), "collective_calls");
+    ASSERT_EQ(got.rows(), want.size());
+    for (size_t i = 0; i < want.size(); ++i) EXPECT_EQ(got.texts("operation")[i], want[i]);
+  }
+}
+
+// Calls of two groups overlap on rank 0, and rank 1 comes late to both.
+TEST(Collectives, WaitsThatOverlapCountOnceForTheEarlierOne) {
+  const trace::Trace trace =
+      Parse(kTrace + Rank(0, 900) + Call(0, 100, "a", 0) + "async others\n" +
+            Call(50, 200, "b", 0) + Rank(1, 900) + Call(90, 100, "a", 0) + Call(150, 200, "b", 0));
+  const Context context(trace);
+  std::vector<std::pair<int64_t, int64_t>> waits;
+  const auto by_process = RankWaits(context);
+  for (const RankWait& wait : by_process[0]) {
+    waits.emplace_back(wait.begin_ns, wait.end_ns);
+    EXPECT_EQ(wait.last.value, 1);
+  }
+  int64_t end = 0, all = 0;
+  for (const auto& [begin, until] : waits) {
+    EXPECT_GE(begin, end);
+    all += until - begin;
+    end = until;
+  }
+  EXPECT_EQ(end, 150);
+  EXPECT_EQ(all, end) << "from 0 on, without a hole";
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ using Launches = std::unordered_map<trace::SpanIndex, uint32_t>;
 std::unordered_map<uint32_t, Launches> FindLaunches(const trace::Trace& trace,
                                                     const NameCodes& names) {
   const auto operation_of = [&](trace::TrackId track, trace::SpanIndex span) {
-    return names.codes[trace.tracks[track.value].spans.name[span].value].operation;
+    return names.codes[trace.tracks[track.value].spans.name[span].value].operation();
   };
   trace::SpansAround operations(trace, [&](trace::TrackId track, trace::SpanIndex span) {
     return operation_of(track, span) != 0;

@@ -345,5 +345,13 @@ TEST(CriticalPath, AddsUpToTheWindowOnRandomTraces) {
   }
 }
 
+TEST(DeviceTables, ADeviceThatStatesNoNumberIsMinusOneAndNotTheFirst) {
+  testing::TestTrace t;
+  const auto p = t.Process("p", 0, 100);
+  t.track(t.DeviceSpans(p, {{10, 20}})).device = 3;
+  t.track(t.DeviceSpans(p, {{30, 40}})).device = -1;
+  EXPECT_THAT(testing::Compute(t.Finish(), "device_events").integers("device"), ElementsAre(3, -1));
+}
+
 }  // namespace
 }  // namespace crosscut::analyze

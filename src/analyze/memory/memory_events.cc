@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "src/trace/memory_marks.h"
 #include "src/trace/spans_around.h"
 
 namespace crosscut::analyze {
@@ -13,10 +14,6 @@ using trace::kNoSpan;
 using trace::SpanIndex;
 
 constexpr std::string_view kModule = "nn.Module: ";
-
-struct Arguments {
-  int64_t bytes = kMissing, type = 0, index = -1, total = kMissing, reserved = 0, address = 0;
-};
 
 class Collector {
  public:
@@ -38,51 +35,36 @@ class Collector {
                           trace_.text(name.text).starts_with(kModule) &&
                           !IsOperator(trace_, NameOf(track, span));
                  }),
-        changed_(trace.strings.Find("[memory]")),
-        failed_(trace.strings.Find("[OutOfMemory]")),
-        keys_{trace.strings.Find("Bytes"),          trace.strings.Find("Device Type"),
-              trace.strings.Find("Device Id"),      trace.strings.Find("Total Allocated"),
-              trace.strings.Find("Total Reserved"), trace.strings.Find("Addr")} {}
+        marks_(trace) {}
 
   std::vector<DeviceMemory> Collect();
 
  private:
   void Take(uint32_t track);
-  Arguments Read(const trace::Args& args, uint32_t instant) const;
-  DeviceMemory& Of(trace::ProcessId process, const Arguments& found);
+  DeviceMemory& Of(trace::ProcessId process, const trace::MemoryMark& mark);
   trace::NameId NameOf(trace::TrackId track, SpanIndex span) const {
     return trace_.tracks[track.value].spans.name[span];
   }
   MemoryOwner OwnerOf(trace::TrackId track, SpanIndex span, int64_t at);
-  void Match(DeviceMemory* memory);
+  void Match(DeviceMemory* memory, bool allocator);
 
   const trace::Trace& trace_;
   trace::OpenSpansByTrack open_;
   trace::SpansAround operations_, operators_, modules_;
-  const trace::StringId changed_, failed_;
-  const trace::StringId keys_[6];
-  std::map<std::tuple<uint32_t, int64_t, int64_t>, DeviceMemory> devices_;
+  const trace::MemoryMarks marks_;
+  // By process, allocator's name, type and index.
+  std::map<std::tuple<uint32_t, std::string_view, int64_t, int64_t>, DeviceMemory> devices_;
+  std::map<uint32_t, std::vector<int64_t>> unseen_;  // by process: from when on
 };
 
-Arguments Collector::Read(const trace::Args& args, uint32_t instant) const {
-  Arguments found;
-  int64_t* const values[] = {&found.bytes, &found.type,     &found.index,
-                             &found.total, &found.reserved, &found.address};
-  for (const trace::Arg& arg : args.of(instant)) {
-    if (arg.is_text) continue;
-    for (size_t k = 0; k < std::size(keys_); ++k) {
-      if (arg.key == keys_[k]) *values[k] = arg.value;
-    }
+DeviceMemory& Collector::Of(trace::ProcessId process, const trace::MemoryMark& mark) {
+  const auto [found, added] =
+      devices_.try_emplace({process.value, trace_.text(mark.allocator), mark.type, mark.index});
+  if (added) {
+    found->second.process = process;
+    found->second.device = marks_.DeviceText(mark);
   }
-  return found;
-}
-
-DeviceMemory& Collector::Of(trace::ProcessId process, const Arguments& found) {
-  DeviceMemory& memory = devices_[{process.value, found.type, found.index}];
-  memory.process = process;
-  memory.type = found.type;
-  memory.index = found.index;
-  return memory;
+  return found->second;
 }
 
 MemoryOwner Collector::OwnerOf(trace::TrackId id, SpanIndex span, int64_t at) {
@@ -102,30 +84,45 @@ MemoryOwner Collector::OwnerOf(trace::TrackId id, SpanIndex span, int64_t at) {
 void Collector::Take(uint32_t index) {
   const trace::Track& track = trace_.tracks[index];
   for (uint32_t i = 0; i < track.instants.at_ns.size(); ++i) {
-    const trace::StringId name = trace_.name(track.instants.name[i]).text;
-    if (name != changed_ && name != failed_) continue;
-    const Arguments found = Read(track.instant_args, i);
-    if (found.bytes == kMissing) continue;
-    DeviceMemory& memory = Of(track.process, found);
-    const int64_t at = track.instants.at_ns[i];
+    if (marks_.IsUnseen(track.instants.name[i])) {
+      unseen_[track.process.value].push_back(track.instants.at_ns[i]);
+    }
+    const bool failed = marks_.IsFailure(track.instants.name[i]);
+    if (!failed && !marks_.IsChange(track.instants.name[i])) continue;
+    const trace::MemoryMark mark = marks_.Read(track.instant_args, i);
+    if (!mark.bytes) continue;
+    DeviceMemory& memory = Of(track.process, mark);
+    const int64_t at = track.instants.at_ns[i], total = mark.total.value_or(kMissing);
     const SpanIndex span = open_.of({index}).InnermostAt(at);
-    if (name == failed_) {
+    if (failed) {
       memory.failures.push_back(
-          {at, found.bytes, found.total, found.reserved, {index}, OwnerOf({index}, span, at)});
+          {at, *mark.bytes, total, mark.reserved.value_or(0), {index}, OwnerOf({index}, span, at)});
     } else {
-      memory.changes.push_back({at, found.bytes, found.total, found.address, {index}, span});
+      memory.changes.push_back({at, *mark.bytes, total, mark.address, {index}, span});
     }
   }
 }
 
-// A block whose address is handed out again was freed, though that was not seen.
-void Collector::Match(DeviceMemory* memory) {
+// A block whose address is handed out again was freed, though that was not seen. Of those that an
+// allocator has while nobody looks at it, it is not known how long they lived.
+void Collector::Match(DeviceMemory* memory, bool allocator) {
+  std::vector<int64_t> unseen;
+  if (allocator) unseen = unseen_[memory->process.value];
+  std::sort(unseen.begin(), unseen.end());
+  auto next = unseen.begin();
   const auto before = [](const auto& a, const auto& b) { return a.at_ns < b.at_ns; };
   std::stable_sort(memory->failures.begin(), memory->failures.end(), before);
   std::stable_sort(memory->changes.begin(), memory->changes.end(), before);
   std::unordered_map<int64_t, size_t> live;
+  const auto end_unseen_before = [&](int64_t at) {
+    for (; next != unseen.end() && *next < at; ++next) {
+      for (const auto& [address, block] : live) memory->blocks[block].end_ns = *next;
+      live.clear();
+    }
+  };
   for (const MemoryChange& change : memory->changes) {
     if (change.address == 0) continue;
+    end_unseen_before(change.at_ns);
     if (const auto block = live.find(change.address); block != live.end()) {
       memory->blocks[block->second].end_ns = change.at_ns;
       live.erase(block);
@@ -135,14 +132,15 @@ void Collector::Match(DeviceMemory* memory) {
     memory->blocks.push_back(
         {change.at_ns, INT64_MAX, change.bytes, OwnerOf(change.track, change.span, change.at_ns)});
   }
+  end_unseen_before(INT64_MAX);
 }
 
 std::vector<DeviceMemory> Collector::Collect() {
-  if (!changed_.valid() && !failed_.valid()) return {};
+  if (!marks_.any()) return {};
   for (uint32_t i = 0; i < trace_.tracks.size(); ++i) Take(i);
   std::vector<DeviceMemory> out;
   for (auto& [where, memory] : devices_) {
-    Match(&memory);
+    Match(&memory, !std::get<1>(where).empty());
     out.push_back(std::move(memory));
   }
   return out;

@@ -1,7 +1,5 @@
 // What happened to memory, by process and device: every allocation, free and failed allocation of a
-// trace in order of time, each free matched to its allocation. They come from instants called
-// "[memory]" and "[OutOfMemory]" (Crosscut's and PyTorch's), whose arguments are Addr, Bytes
-// (negative: freed), Device Type, Device Id, Total Allocated, Total Reserved.
+// trace in order of time, each free matched to its allocation (src/trace/memory_marks.h).
 #pragma once
 
 #include <cstdint>
@@ -50,12 +48,11 @@ struct MemoryFailure {
 
 struct DeviceMemory {
   trace::ProcessId process;
-  int64_t type = 0, index = -1;  // c10::DeviceType's numbers
+  std::string device;  // or allocator
   std::vector<MemoryChange> changes;
   std::vector<MemoryBlock> blocks;  // by begin; only where the trace has addresses
   std::vector<MemoryFailure> failures;
 
-  std::string DeviceText() const { return trace::MemoryDeviceName(type, index); }
   // The bytes held before the first change, as far as totals tell; else 0.
   int64_t start_bytes() const;
   struct Peak {

@@ -143,7 +143,7 @@ Table MemoryOperatorsTable(const trace::Trace& trace, const Context& context) {
     });
     for (const auto& [name, sum] : rows) {
       process.push_back(context.process_label(memory.process));
-      device.push_back(memory.DeviceText());
+      device.push_back(memory.device);
       op.emplace_back(trace.text(trace::StringId{name}));
       allocations.push_back(sum.counts[0]);
       frees.push_back(sum.counts[1]);
@@ -191,7 +191,7 @@ Table MemoryLeaksTable(const trace::Trace& trace, const Context& context) {
                      [](const auto& a, const auto& b) { return a.second.bytes > b.second.bytes; });
     for (const auto& [owner, leak] : rows) {
       process.push_back(context.process_label(memory.process));
-      device.push_back(memory.DeviceText());
+      device.push_back(memory.device);
       operation.push_back(text(owner.operation));
       op.push_back(text(owner.op));
       module.push_back(text(owner.module));

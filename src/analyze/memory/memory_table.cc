@@ -50,7 +50,7 @@ Table MemoryTable(const trace::Trace&, const Context& context) {
     }
     const DeviceMemory::Peak most = memory.peak();
     process.push_back(context.process_label(memory.process));
-    device.push_back(memory.DeviceText());
+    device.push_back(memory.device);
     allocations.push_back(counts[0]);
     frees.push_back(counts[1]);
     allocated.push_back(CellOf(bytes[0]));
@@ -79,7 +79,7 @@ Table MemoryPeakTable(const trace::Trace& trace, const Context& context) {
     };
     const auto add = [&](std::string_view of, Held held) {
       process.push_back(context.process_label(memory.process));
-      device.push_back(memory.DeviceText());
+      device.push_back(memory.device);
       op.push_back(of);
       blocks.push_back(held.blocks);
       bytes.push_back(CellOf(held.bytes));
@@ -124,7 +124,7 @@ Table MemoryTimelineTable(const trace::Trace& trace, const Context& context) {
       }
       if (next == first && now == 0) continue;
       process.push_back(context.process_label(memory.process));
-      device.push_back(memory.DeviceText());
+      device.push_back(memory.device);
       begin.push_back(at);
       end.push_back(to);
       least.push_back(CellOf(low));
@@ -159,7 +159,7 @@ Table MemoryFailuresTable(const trace::Trace& trace, const Context& context) {
       };
       process.push_back(context.process_label(memory.process));
       thread.push_back(context.track_label(failure.track));
-      device.push_back(memory.DeviceText());
+      device.push_back(memory.device);
       operation.push_back(text(failure.owner.operation));
       op.push_back(text(failure.owner.op));
       at.push_back(failure.at_ns);
@@ -183,7 +183,7 @@ Table MemoryEventsTable(const trace::Trace&, const Context& context) {
     for (const MemoryChange& change : memory.changes) {
       process.push_back(context.process_label(memory.process));
       thread.push_back(context.track_label(change.track));
-      device.push_back(memory.DeviceText());
+      device.push_back(memory.device);
       at.push_back(change.at_ns);
       span.push_back(change.span == trace::kNoSpan ? kMissing : change.span);
       address.push_back(change.address == 0 ? kMissing : change.address);

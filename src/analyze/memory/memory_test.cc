@@ -109,6 +109,25 @@ TEST(Memory, WhatIsHeldTwoStepsLaterLeaks) {
   EXPECT_THAT(Rows(Parse(text), "findings"), IsEmpty());
 }
 
+// What an allocator did while nobody looked at it is not known: a block that it had then may have
+// been freed at once.
+TEST(Memory, BlocksThatNobodyLooksAtLeakNoLonger) {
+  const auto allocator = [](std::string mark) {
+    const size_t at = mark.find("arg \"Device Type\""), end = mark.find("arg Addr");
+    return mark.replace(at, end - at, "arg Allocator \"GPU_0_bfc\"\n");
+  };
+  const std::string unseen = "instant \"[memory unseen]\" 8\n";
+  const std::string text = Steps(8) + Memory(5, 1, 10) + allocator(Memory(5, 1, 10, 10)) + unseen +
+                           allocator(Memory(45, 2, 20, 70)) + allocator(Memory(52, 1, 40, 110));
+  EXPECT_THAT(Rows(Parse(text), "memory_leaks"),
+              ElementsAre("p cpu - - - 1 1 1 10 10 -", "p GPU_0_bfc - - - 3 2 2 60 60 -"));
+  EXPECT_THAT(Rows(Parse(text), "memory_peak"),
+              ElementsAre("p cpu - - - 1 10", "p GPU_0_bfc - - - 2 60",
+                          "p GPU_0_bfc - (not recorded) - ? 50"));
+  EXPECT_THAT(Rows(Parse(text), "memory"),
+              ElementsAre("p cpu 1 0 10 0 0 10 5 10 0", "p GPU_0_bfc 3 0 70 0 0 110 52 110 0"));
+}
+
 TEST(Memory, GrowthIsAFinding) {
   std::string text = Steps(8);
   for (int i = 0; i < 8; ++i) text += Memory(i * 10 + 5, i + 1, 1024);

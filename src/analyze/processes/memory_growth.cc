@@ -4,16 +4,15 @@
 #include <cmath>
 #include <vector>
 
-#include "src/analyze/accounting/overhead.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/figures.h"
+#include "src/analyze/intervals.h"
 #include "src/analyze/processes/utilization.h"
 
 namespace crosscut::analyze {
 namespace {
 
 constexpr size_t kFewest = 4;          // looks
-constexpr size_t kStretches = 10;      // at most
 constexpr double kWorthSaying = 0.05;  // of the memory
 constexpr double kLeastBytes = 8 << 20;
 
@@ -50,24 +49,13 @@ std::vector<Look> LooksOf(const trace::Process& process, const trace::CounterSer
 
 // Requires: kFewest looks, and steps between the first and the last.
 Growth GrowthOf(const std::vector<Look>& looks) {
-  const size_t stretches = std::min(looks.size() - 1, kStretches);
-  std::vector<double> rates;  // bytes a step of each stretch in which steps began
-  for (size_t k = 0; k < stretches; ++k) {
-    const Look& a = looks[k * (looks.size() - 1) / stretches];
-    const Look& b = looks[(k + 1) * (looks.size() - 1) / stretches];
-    if (b.steps > a.steps) rates.push_back((b.bytes - a.bytes) / (b.steps - a.steps));
+  std::vector<double> bytes, steps;  // from look to look
+  for (size_t i = 1; i < looks.size(); ++i) {
+    bytes.push_back(looks[i].bytes - looks[i - 1].bytes);
+    steps.push_back(looks[i].steps - looks[i - 1].steps);
   }
-  Growth growth = {looks.front(), looks.back(), 0, 0, 0};
-  growth.per_step = growth.bytes() / (growth.last.steps - growth.first.steps);
-  double squares = 0;
-  for (const double rate : rates) squares += (rate - growth.per_step) * (rate - growth.per_step);
-  const auto count = static_cast<double>(rates.size());
-  const double error = rates.size() < 2
-                           ? INFINITY
-                           : StudentFactor(count - 1) * std::sqrt(squares / (count - 1) / count);
-  growth.low = growth.per_step - error;
-  growth.high = growth.per_step + error;
-  return growth;
+  const Ratio rate = RatioOf(bytes, steps);
+  return {looks.front(), looks.back(), rate.value, rate.value - rate.half, rate.value + rate.half};
 }
 
 // Missing where it is not known, or more than a cell holds: files of others may say anything.

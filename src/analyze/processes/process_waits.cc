@@ -52,7 +52,7 @@ class Calls {
     const trace::Name& name = trace_.name(track.spans.name[result.from]);
     const auto call = calls_.find(result.id & ~uint64_t{1});
     if (call == calls_.end()) {  // what nobody called is whole
-      return name.kind == trace::Kind::kOperation ? kMissing : track.spans.begin_ns[result.from];
+      return name.scope() ? kMissing : track.spans.begin_ns[result.from];
     }
     const trace::Flow& to = *call->second;
     const trace::Track& called = trace_.tracks[to.to_track.value];

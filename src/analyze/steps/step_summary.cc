@@ -57,11 +57,11 @@ std::vector<ComparedSteps> CompareSteps(const trace::Process& process,
     const auto [at, added] = index.try_emplace(step.kind.value, out.size());
     if (added) out.push_back({step.kind, 0, 0, 0, {}, {}}), switched.emplace_back();
     ComparedSteps& kind = out[at->second];
+    if (wall_ns[s] == 0) continue;  // paused from its begin to its end
     kind.control += step.level == trace::kControlLevel;
     kind.left_out += step.left_out();
+    kind.recorded += step.profiled();
     if (!step.profiled() || step.open) continue;
-    ++kind.recorded;
-    if (wall_ns[s] == 0) continue;  // paused from its begin to its end
     (step.after_switch ? switched[at->second] : kind.steps).push_back(s);
   }
   for (size_t k = 0; k < out.size(); ++k) {
@@ -78,7 +78,10 @@ double CorrectedNs(const trace::Step& step, const StepCell& cell, const Estimate
   const bool control = step.level == trace::kControlLevel;
   const double switched = control ? estimate.to_control : estimate.after_switch;
   const double left = (step.after_switch ? 1 - switched : 1) * static_cast<double>(cell.ns);
-  return control ? left : left - estimate.scale * static_cast<double>(cell.probe_ps) / 1000;
+  if (control) return left;
+  return left - (estimate.scale * static_cast<double>(cell.probe_ps) +
+                 estimate.unswitched * static_cast<double>(cell.unswitched_ps)) /
+                    1000;
 }
 
 Table StepSummaryTable(const trace::Trace& trace, const Context& context) {

@@ -18,7 +18,8 @@ namespace crosscut::analyze {
 // are compared.
 struct ComparedSteps {
   trace::StringId kind;
-  int64_t recorded = 0, control = 0, left_out = 0;  // recorded: at other levels, with an end
+  // Those that lie in the window, as window_parts counts them; recorded: at other levels.
+  int64_t recorded = 0, control = 0, left_out = 0;
   std::vector<uint32_t> steps;  // indices into Process::steps, the shortest first
   std::vector<uint32_t> usual;  // those at the level that most of them have, likewise
 };

@@ -38,6 +38,7 @@ std::vector<StepCell> ByStep(const ProcessOverlap& overlap) {
     }
     out[place->second].ns += cell.ns;
     out[place->second].probe_ps += cell.probe_ps;
+    out[place->second].unswitched_ps += cell.unswitched_ps;
   }
   return out;
 }

@@ -43,11 +43,9 @@ struct StepRow {
 void AppendStepRows(const ProcessAccount& account, uint32_t process, std::vector<StepRow>& rows) {
   std::map<uint32_t, int64_t> sums;
   const auto first = static_cast<ptrdiff_t>(rows.size());
-  for (size_t i = 0; i < account.overlap.cells.size(); ++i) {
-    const Cell& cell = account.overlap.cells[i];
+  for (const Cell& cell : CellsByOperation(account)) {
     if (cell.part != WindowPart::kSteps) continue;
-    rows.push_back(
-        {process, cell.operation, cell.layers, cell.ns, account.correction.corrected_ns[i]});
+    rows.push_back({process, cell.operation, cell.layers, cell.ns, cell.probe_ps});
     sums[cell.operation] += cell.ns;
   }
   std::stable_sort(rows.begin() + first, rows.end(), [&](const StepRow& a, const StepRow& b) {

@@ -47,11 +47,18 @@ ThreadInstant ThreadAt(const trace::Trace& trace, const trace::Track& t, int64_t
     if (t.base_at_ns[i] > at) continue;
     out.layer = IsWork(t.base[i]) || t.base[i] == Layer::kIdle ? t.base[i] : Layer::kNone;
   }
+  bool declared = false;  // an operation around it
   for (size_t s = 0; s < t.spans.size(); ++s) {
     if (t.spans.begin_ns[s] > at || t.spans.end_ns[s] <= at) continue;
     const trace::Name& name = trace.name(t.spans.name[s]);
     out.in_span = true;
-    if (name.kind == Kind::kOperation) out.operation = std::string(trace.text(name.text));
+    if (name.scope() && !name.found) {
+      declared = true;
+      out.operation = trace.text(name.text);
+      out.part = "";
+    } else if (name.scope()) {
+      (declared ? out.part : out.operation) = trace.text(name.text);
+    }
     const bool has_layer =
         name.kind == Kind::kSpan && (IsWork(name.layer) || name.layer == Layer::kIdle);
     if (out.layer == Layer::kOverhead) continue;  // whatever lies in it is ours, too
@@ -102,6 +109,14 @@ std::optional<InstantKey> InstantAt(const trace::Trace& trace, int64_t at) {
   InstantKey key = KeyAt(trace, at);
   if (step && step->left_out() && key.second != Bit(Layer::kOverhead)) key.second = kControlBit;
   return key;
+}
+
+std::string PartAt(const trace::Trace& trace, int64_t at) {
+  const trace::Process& p = trace.processes[0];
+  if (p.lead.value >= trace.tracks.size()) return "";
+  const std::optional<StepInForce> step = StepAt(p, at);
+  const int64_t then = step && step->control() ? step->since_ns : at;
+  return ThreadAt(trace, trace.tracks[p.lead.value], then).part;
 }
 
 std::set<int64_t> Edges(const trace::Trace& trace) {

@@ -16,7 +16,7 @@ namespace crosscut::analyze::testing {
 struct ThreadInstant {
   bool alive = false, waits = false, in_span = false;
   trace::Layer layer = trace::Layer::kNone;
-  std::string operation;
+  std::string operation, part;
 };
 // What thread `t` does at that time.
 ThreadInstant ThreadAt(const trace::Trace& trace, const trace::Track& t, int64_t at);
@@ -39,6 +39,9 @@ std::optional<StepInForce> StepAt(const trace::Process& process, int64_t at);
 // control while the probes are off for a control step or one that was left out, unless in the
 // latter our own work runs alone.
 std::optional<InstantKey> InstantAt(const trace::Trace& trace, int64_t at);
+
+// What adapters found inside the operation of InstantAt(), the innermost; "": nothing.
+std::string PartAt(const trace::Trace& trace, int64_t at);
 
 // Every time at which a key of the first process may change.
 std::set<int64_t> Edges(const trace::Trace& trace);

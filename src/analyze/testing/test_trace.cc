@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "src/trace/found.h"
 #include "src/trace/text.h"
 
 namespace crosscut::analyze::testing {
@@ -49,6 +50,16 @@ trace::NameId TestTrace::Name(std::string_view text, Kind kind, Layer layer, boo
         n.probe == name.probe) {
       return {i};
     }
+  }
+  trace_.names.push_back(name);
+  return {static_cast<uint32_t>(trace_.names.size() - 1)};
+}
+
+trace::NameId TestTrace::FoundName(std::string_view text) {
+  trace::Name name = {trace_.strings.Intern(text), Kind::kOperation, Layer::kNone};
+  name.found = true;
+  for (uint32_t i = 0; i < trace_.names.size(); ++i) {
+    if (trace_.names[i].found && trace_.names[i].text == name.text) return {i};
   }
   trace_.names.push_back(name);
   return {static_cast<uint32_t>(trace_.names.size() - 1)};
@@ -114,6 +125,7 @@ trace::Trace& TestTrace::Finish() {
     }
     t.spans = std::move(sorted);
   }
+  trace::PlaceFound(&trace_);
   return trace_;
 }
 
@@ -160,6 +172,7 @@ class Generator {
     const auto layer = static_cast<Layer>(Below(trace::kLayerCount));
     const int64_t kind = Below(8);
     const std::string text(1, static_cast<char>('a' + Below(4)));
+    if (kind < 2 && Below(3) == 0) return trace_.FoundName(text);
     if (kind < 2) return trace_.Name(text, Kind::kOperation, Layer::kNone, Below(9) == 0);
     if (kind == 2) return trace_.Name(text, Kind::kPhase, Layer::kNone);
     return trace_.Name(text, Kind::kSpan, layer, Below(3) == 0);

@@ -25,6 +25,8 @@ class TestTrace {
   trace::TrackId Device(trace::ProcessId process, std::string_view name = "");
   trace::NameId Name(std::string_view text, trace::Kind kind, trace::Layer layer,
                      bool waits = false, std::string_view probe = "");
+  // Of an operation that an adapter found.
+  trace::NameId FoundName(std::string_view text);
   void Span(trace::TrackId track, int64_t begin, int64_t end, trace::NameId name);
 
   void Operation(trace::TrackId track, std::string_view name, int64_t begin, int64_t end) {
@@ -41,7 +43,8 @@ class TestTrace {
   trace::Process& process(trace::ProcessId id) { return trace_.processes[id.value]; }
   trace::Track& track(trace::TrackId id) { return trace_.tracks[id.value]; }
   trace::Trace& trace() { return trace_; }
-  // Sorts and nests every track's spans. Spans of equal length nest in order of insertion.
+  // Sorts and nests every track's spans, and places what was found. Spans of equal length nest in
+  // order of insertion.
   trace::Trace& Finish();
 
  private:

@@ -22,12 +22,10 @@ struct Function {
   int64_t count = 0, total_ns = 0, self_ns = 0;
 };
 
-// Where the length of a span stands that later parts go on with.
+// Where the lengths stand of spans that later parts go on with.
 class PartPlaces {
  public:
-  static constexpr size_t kNotKnown = SIZE_MAX;
-
-  explicit PartPlaces(const trace::Spans& spans) : places_(spans.continued.size(), kNotKnown) {
+  explicit PartPlaces(const trace::Spans& spans) : places_(spans.continued.size()) {
     for (size_t i = 0; i < places_.size(); ++i) parts_.emplace_back(spans.parts_before[i], i);
     std::sort(parts_.begin(), parts_.end());
   }
@@ -86,7 +84,6 @@ class Functions {
 
  private:
   static constexpr uint32_t kNotOne = trace::Namesakes::kNoKey;
-  static constexpr size_t kFresh = PartPlaces::kNotKnown - 1;  // no part of an earlier span
 
   void Count(const trace::Spans& spans) {
     std::vector<int64_t>& counts = name_counts_;
@@ -105,31 +102,23 @@ class Functions {
     PartPlaces places(spans);
     for (trace::SpanIndex i = 0; i < spans.size(); ++i) {
       const int64_t length = spans.end_ns[i] - spans.begin_ns[i];
-      const size_t part = continued.Has(i) ? places.OfNextContinued() : kFresh;
+      const bool goes_on = continued.Has(i);
+      const size_t before = goes_on ? places.OfNextContinued() : 0;
       const uint32_t f = function_[spans.name[i].value];
       const bool outermost = open.Enter(i, f) == trace::kNoSpan;
+      size_t place = before;
       if (f != kNotOne) {
         if (outermost) functions_[f].total_ns += length;
         functions_[f].self_ns += length;
-        const size_t place = PlaceOf(f, part);
+        if (!goes_on) place = functions_[f].first + filled_[f]++;
         lengths_[place] += length;
-        places.Note(i, place);
-      } else {
-        places.Note(i, PartPlaces::kNotKnown);
       }
+      places.Note(i, place);
       // An operation around a span is no function: its spans count against the function around it.
       const trace::SpanIndex around = open.KeyedAround();
       if (f == kNotOne || around == trace::kNoSpan) continue;
       functions_[function_[spans.name[around].value]].self_ns -= length;
     }
-  }
-
-  // The part before that is not known is the latest span of the name.
-  size_t PlaceOf(uint32_t f, size_t part) {
-    if (part < kFresh) return part;
-    if (part == PartPlaces::kNotKnown && filled_[f] > 0)
-      return functions_[f].first + filled_[f] - 1;
-    return functions_[f].first + filled_[f]++;
   }
 
   const trace::Trace& trace_;

@@ -4,6 +4,7 @@
 #include "src/analyze/time/critical_path.h"
 #include "src/analyze/time/functions.h"
 #include "src/analyze/time/metrics.h"
+#include "src/analyze/time/operation_parts.h"
 #include "src/analyze/time/overlap_tables.h"
 #include "src/analyze/time/sample_table.h"
 #include "src/analyze/time/span_table.h"
@@ -25,6 +26,15 @@ constexpr TableEntry kTables[] = {
                     "them. Corrected is wall without Crosscut's cost.",
      .largest_by = "wall_ns",
      .unfolded = true},
+    {.name = "operation_parts",
+     .shows = Shows::kTime,
+     .description = "what adapters found inside operations that the program declares",
+     .compute = OperationPartsTable,
+     .title = "Parts of operations",
+     .explanation = "Operations that the program declares own their time. What adapters found "
+                    "inside them, such as forward and backward, are parts of them. The rows of an "
+                    "operation add up to its wall time; without a part: the rest of it.",
+     .largest_by = "wall_ns"},
     {.name = "overlap",
      .shows = Shows::kTime,
      .description = "wall time by operation, set of layers and device: sums to the window",

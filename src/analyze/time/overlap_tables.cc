@@ -39,7 +39,7 @@ void CountOperations(const trace::Trace& trace, const Accounting& a, uint32_t pr
   trace::Namesakes open(spans);
   for (trace::SpanIndex s = 0; s < spans.size(); ++s) {
     const bool goes_on = continued.Has(s);
-    const uint32_t o = a.names.codes[spans.name[s].value].operation;
+    const uint32_t o = a.names.codes[spans.name[s].value].operation();
     const bool outermost = open.Enter(s, o == 0 ? trace::Namesakes::kNoKey : o) == trace::kNoSpan;
     const int64_t begin = std::max(p.start_ns, spans.begin_ns[s]);
     const int64_t end = std::min(p.end_ns, spans.end_ns[s]);

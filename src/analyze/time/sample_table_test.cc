@@ -111,6 +111,22 @@ arg Library libpython3.11.so.1.0
             "MODULE:LAYER records such calls.");
 }
 
+TEST(SampleTable, NoSampleStandsForMoreThanTheWindow) {
+  const auto rows = Rows(R"(process train pid=7 window=0..100
+thread main tid=7 base=python main lead
+instant [sample] 10
+arg covers_ns 9223372036854775807
+arg run_delay_ns 9223372036854775807
+arg "Own line" "a.py:1 f"
+instant [sample] 20
+arg covers_ns -9223372036854775807
+arg run_delay_ns -9223372036854775807
+arg "Own line" "a.py:2 f"
+)");
+  EXPECT_EQ(rows, (std::vector<std::string>{"main||python|||a.py:1 f||||1|100|100",
+                                            "main||python|||a.py:2 f||||1|0|-"}));
+}
+
 TEST(SampleTable, IsEmptyWhereNobodyLooked) {
   EXPECT_TRUE(Rows("process p pid=7 window=0..100\nthread main tid=7\ninstant tick 5\n").empty());
 }

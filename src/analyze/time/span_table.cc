@@ -71,7 +71,7 @@ void TakeTrack(const trace::Trace& trace, const Context& context, uint32_t index
     to->thread.push_back(context.track_label({index}));
     to->span.push_back(i);
     to->parent.push_back(spans.parent[i] == trace::kNoSpan ? kMissing : spans.parent[i]);
-    to->kind.emplace_back(name.kind == trace::Kind::kOperation ? "operation" : "span");
+    to->kind.emplace_back(name.scope() ? "operation" : "span");
     to->layer.emplace_back(trace::LayerName(name.layer));
     to->name.emplace_back(trace.text(name.text));
     to->overload.emplace_back(trace.text(name.overload));

@@ -40,6 +40,7 @@ class Cutter {
       : begin_ns_(window.begin_ns),
         end_ns_(window.end_ns),
         tile_ns_(tile_ns),
+        tile_end_ns_(window.begin_ns),
         names_(names),
         operations_(names) {}
 
@@ -49,8 +50,7 @@ class Cutter {
     until = std::min(until, end_ns_);  // whatever a span says, tiles are no more than asked for
     while (from < until) {
       GoTo(from);
-      const int64_t end = begin_ns_ + (int64_t{tile_.index} + 1) * tile_ns_;
-      const int64_t ns = std::min(until, end) - from;
+      const int64_t ns = std::min(until, tile_end_ns_) - from;
       if (layer != Layer::kNone) tile_.layer_ns[static_cast<size_t>(layer)] += ns;
       names_.Add(name, ns);
       operations_.Add(operation, ns);
@@ -69,7 +69,9 @@ class Cutter {
 
  private:
   void GoTo(int64_t at) {
+    if (at < tile_end_ns_) return;
     const auto index = static_cast<uint32_t>((at - begin_ns_) / tile_ns_);
+    tile_end_ns_ = begin_ns_ + (int64_t{index} + 1) * tile_ns_;
     if (index == tile_.index) return;
     Close();
     tile_.index = index;
@@ -85,6 +87,7 @@ class Cutter {
   }
 
   int64_t begin_ns_, end_ns_, tile_ns_;
+  int64_t tile_end_ns_;  // of the tile at hand; the begin of all where there is none yet
   Largest names_, operations_;
   RawTile tile_;
   std::vector<RawTile> tiles_;
@@ -153,11 +156,12 @@ class Walk {
   }
   void Push(size_t span) {
     const trace::Name& name = trace_.name(track_.spans.name[span]);
-    Open inside = {std::min(track_.spans.end_ns[span], open_.back().end_ns),
-                   track_.spans.name[span].value, open_.back().operation, Layer::kNone};
-    if (name.kind == Kind::kOperation) inside.operation = inside.name;
-    open_.push_back(inside);
-    open_.back().layer = Inside(open_.size() - 1);
+    Open& inside = open_.emplace_back();
+    const Open& around = open_[open_.size() - 2];
+    inside.end_ns = std::min(track_.spans.end_ns[span], around.end_ns);
+    inside.name = track_.spans.name[span].value;
+    inside.operation = name.kind == Kind::kOperation ? inside.name : around.operation;
+    inside.layer = Inside(open_.size() - 1);
   }
   Layer Inside(size_t depth) const {
     const trace::Name& name = trace_.name(trace::NameId{open_[depth].name});

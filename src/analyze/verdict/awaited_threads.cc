@@ -1,6 +1,7 @@
 #include "src/analyze/verdict/awaited_threads.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 namespace crosscut::analyze {
@@ -9,6 +10,8 @@ namespace {
 // So few samples may all be a chance; below this part of them nothing is moved.
 constexpr int64_t kFewest = 3;
 constexpr double kLeastPart = 0.1;
+// Threads that live too short for a sample of their own have the lines of those that samples met.
+constexpr int64_t kFewestForAll = 10;
 
 struct Frame {
   std::string_view file, function;  // without its class, which CPython 3.10 does not tell
@@ -47,37 +50,47 @@ bool AwaitsProcess(std::string_view call) {
   return std::find(std::begin(kCalls), std::end(kCalls), call) != std::end(kCalls);
 }
 
-void AwaitedThreads::AddLead(Cause behind, bool awaits, trace::StringId line,
-                             const Blamed& blamed) {
+void AwaitedThreads::AddLead(Cause behind, bool awaits, const Line& line, const Blamed& blamed) {
   Behind& sum = of(behind);
-  ++sum.samples;
-  if (!awaits) return;
-  ++sum.awaiting;
-  AddLine(line, blamed, sum.lead);
+  sum.all.Add(blamed);
+  awaits_ = awaits;
+  if (awaits) sum.awaiting.Add(line, blamed);
 }
 
-void AwaitedThreads::AddOther(Cause behind, const Other& other, trace::StringId line,
-                              const Blamed& blamed) {
+void AwaitedThreads::AddOther(Cause behind, const Other& other) {
   Behind& sum = of(behind);
   sum.others_awaiting_child += other.awaits_child;
   sum.others_in_native += other.code == Code::kNative;
   sum.others_in_interpreter += other.code == Code::kInterpreter;
-  if (other.runs) AddLine(line, blamed, sum.others);
+  sum.others_running += other.runs;
+  sum.others_at_lines += other.runs && other.at_line;
 }
 
 AwaitedThreads::Moved AwaitedThreads::Move(Cause behind) const {
   const Behind& sum = behind_[static_cast<size_t>(behind)];
-  if (sum.awaiting < kFewest) return {};
-  const double part = static_cast<double>(sum.awaiting) / static_cast<double>(sum.samples);
+  const Blamed& awaiting = sum.awaiting.all;
+  if (awaiting.samples < kFewest) return {};
+  const double part = static_cast<double>(awaiting.ns) / static_cast<double>(sum.all.ns);
   if (part < kLeastPart) return {};
-  Moved out = {behind, static_cast<int64_t>(part * static_cast<double>(sum.ns)), sum.awaiting,
-               sum.lead, sum.others};
+  Moved out = {behind, sum.awaiting, sum.others};
+  Told known;
+  for (const auto& [line, blamed] : sum.others) {
+    if (line.kind != LineKind::kNone) known.Add(line, blamed);
+  }
+  if (known.all.samples >= kFewestForAll && sum.others_running > 0) {
+    const double at_lines =
+        static_cast<double>(sum.others_at_lines) / static_cast<double>(sum.others_running);
+    const auto all = std::clamp<int64_t>(std::llround(at_lines * static_cast<double>(awaiting.ns)),
+                                         known.all.ns, awaiting.ns);
+    out.to_lines = Scaled(known, all);
+    out.to_lines[Line()].ns += awaiting.ns - all;
+  }
   if (behind == Cause::kPython && sum.others_in_native > sum.others_in_interpreter) {
     out.to = Cause::kNative;  // that nothing wraps
   }
   if (behind != Cause::kWaiting) return out;
-  out.to_lines = sum.lead;
-  if (2 * sum.others_awaiting_child >= sum.awaiting) out.to = Cause::kOtherProcess;
+  out.to_lines = sum.awaiting.lines;
+  if (2 * sum.others_awaiting_child >= awaiting.samples) out.to = Cause::kOtherProcess;
   return out;
 }
 

@@ -30,36 +30,40 @@ bool AwaitsProcess(std::string_view call);
 // if the lead did it itself; kWaiting where nothing did.
 class AwaitedThreads {
  public:
-  // While `behind` went on, the lead waited for a lock for so long.
-  void AddTime(Cause behind, int64_t ns) { of(behind).ns += ns; }
-  // A sample of the lead then. `awaits`: AwaitsThread.
-  void AddLead(Cause behind, bool awaits, trace::StringId line, const Blamed& blamed);
+  // While `behind` went on, the lead waited for a lock at that line. `awaits`: AwaitsThread.
+  void AddLead(Cause behind, bool awaits, const Line& line, const Blamed& blamed);
+  // And another thread worked at that line, in the stretch of the last AddLead; no line: none did.
+  void AddWork(Cause behind, const Line& line, const Blamed& blamed) {
+    if (awaits_) of(behind).others[line].Add(blamed);
+  }
   // A sample of another thread then.
   struct Other {
-    bool runs, awaits_child;  // it waits for a process that this one started (AwaitsProcess)
+    bool awaits_child;   // it waits for a process that this one started (AwaitsProcess)
+    bool runs, at_line;  // it works; at a line of the program's own, or for an import
     Code code;
   };
-  void AddOther(Cause behind, const Other& other, trace::StringId line, const Blamed& blamed);
+  void AddOther(Cause behind, const Other& other);
 
   struct Moved {
     Cause to = Cause::kLock;  // kLock: nothing
-    int64_t ns = 0, samples = 0;
-    BlamedLines from_lines;  // of the lead
-    BlamedLines to_lines;    // of who worked; the lead's where nobody did
+    Told lead;                // what is moved, at the lead's lines
+    BlamedLines to_lines;     // of who worked; the lead's where nobody did
   };
   // What of the time in which `behind` went on was no wait for a lock.
   Moved Move(Cause behind) const;
 
  private:
   struct Behind {
-    int64_t ns = 0;
-    int64_t samples = 0, awaiting = 0, others_awaiting_child = 0;
-    int64_t others_in_native = 0, others_in_interpreter = 0;
-    BlamedLines lead, others;  // of the samples that await; of the others that ran
+    Blamed all;
+    Told awaiting;
+    int64_t others_awaiting_child = 0, others_in_native = 0, others_in_interpreter = 0;
+    int64_t others_running = 0, others_at_lines = 0;
+    BlamedLines others;  // of those that worked while the lead awaited
   };
   Behind& of(Cause behind) { return behind_[static_cast<size_t>(behind)]; }
 
   std::array<Behind, kCauses> behind_;
+  bool awaits_ = false;  // of the last AddLead
 };
 
 }  // namespace crosscut::analyze

@@ -1,24 +1,26 @@
 #include "src/analyze/verdict/causes.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/accounting/key_intervals.h"
 #include "src/analyze/collectives/matches.h"
-#include "src/analyze/columns.h"
+#include "src/analyze/collectives/rank_waits.h"
 #include "src/analyze/devices/device_work.h"
 #include "src/analyze/recent.h"
 #include "src/analyze/verdict/awaited_threads.h"
+#include "src/analyze/verdict/blame_others.h"
 #include "src/analyze/verdict/cursors.h"
+#include "src/analyze/verdict/gil_waits.h"
 #include "src/analyze/verdict/host_causes.h"
 #include "src/analyze/verdict/lead_states.h"
 #include "src/analyze/verdict/native_code.h"
-#include "src/analyze/verdict/rank_lines.h"
-#include "src/trace/samples.h"
+#include "src/analyze/verdict/process_lines.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -32,12 +34,36 @@ std::vector<trace::Interval> TimesOf(std::span<const DeviceEvent> events, WorkTy
   return times;
 }
 
+// Adds a time that does not lie before the last one.
+void Extend(const trace::Interval& time, std::vector<trace::Interval>* times) {
+  if (!times->empty() && times->back().end_ns == time.begin_ns) {
+    times->back().end_ns = time.end_ns;
+  } else {
+    times->push_back(time);
+  }
+}
+
+// What of `times` lies in none of `gone`. Both are disjoint and in order.
+std::vector<trace::Interval> Without(const std::vector<trace::Interval>& times,
+                                     const std::vector<trace::Interval>& gone) {
+  std::vector<trace::Interval> out;
+  auto next = gone.begin();
+  for (trace::Interval time : times) {
+    while (next != gone.end() && next->begin_ns < time.end_ns) {
+      if (next->begin_ns > time.begin_ns) out.push_back({time.begin_ns, next->begin_ns});
+      time.begin_ns = std::max(time.begin_ns, next->end_ns);
+      if (next->end_ns > time.end_ns) break;
+      ++next;
+    }
+    if (time.begin_ns < time.end_ns) out.push_back(time);
+  }
+  return out;
+}
+
 // What the walks of all processes share.
 struct Shared {
   explicit Shared(const Context& context)
-      : doing(DoingByName(context.trace())),
-        rank_waits(RankWaits(context)),
-        children(context.trace().processes.size()) {
+      : rank_waits(RankWaits(context)), children(context.trace().processes.size()) {
     for (const trace::StringId operation : context.Shared<Accounting>().names.operations) {
       purposes.push_back(PurposeOf(context.trace().text(operation)));
     }
@@ -50,53 +76,25 @@ struct Shared {
                 [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
     }
   }
-  const std::vector<Doing> doing;
   const std::vector<std::vector<RankWait>> rank_waits;
   std::vector<Purpose> purposes;                       // by operation
   std::vector<std::vector<trace::Interval>> children;  // when recorded processes lived, by parent
 };
 
-struct LeadSample {
-  int64_t at_ns, covers_ns, run_delay_ns;
-  trace::StringId line;
-  bool locked;   // it was seen waiting for a lock
-  bool awaits;   // AwaitsThread
-  bool library;  // IsInLibrary
-  bool compiles;
-  Code code;  // that ran
-};
-
-struct OtherSample {  // of a thread that is not the lead
-  int64_t at_ns, covers_ns;
-  trace::StringId line;
-  bool runs, awaits_process;
-  Code code;
-};
-
-// Whether a compiler of a framework's runs that is written in Python: torch.compile's,
-// tf.function's.
-bool Compiles(std::string_view stack) {
-  return stack.find("convert_frame.py:") != std::string_view::npos ||
-         stack.find("tracing_compilation.py:") != std::string_view::npos;
-}
-
-// Files of frameworks whose code, on a thread of its own, prepares data for the lead.
-bool Feeds(std::string_view stack) {
-  for (const std::string_view file :
-       {"from_generator_op.py:", "py_dataset_adapter.py:", "dataloader.py:", "fetch.py:"}) {
-    if (stack.find(file) != std::string_view::npos) return true;
-  }
-  return false;
-}
-
 // Under so many samples of a cause, or below this part of them, samples split nothing.
 constexpr int64_t kFewestSamples = 20;
 constexpr double kLeastPart = 0.1;
+// Of samples that say that one waits for the GIL.
+constexpr int64_t kFewestOfGil = 3;
 
 class Walk {
  public:
   Walk(const Context& context, uint32_t process, const Shared& shared, ProcessCauses* out);
   void Run();
+  // While the lead waited for what other processes do for it.
+  std::vector<trace::Interval> Waited(Cause cause) const;
+  // For another rank, by rank: what ProcessCauses::ranks sums up.
+  const std::map<uint32_t, std::vector<trace::Interval>>& waited_for() const { return waited_for_; }
 
  private:
   struct Moment {  // what holds from begin_ns to end_ns
@@ -108,6 +106,7 @@ class Walk {
     const LeadStretch* lead;
     const RankWait* rank_wait;  // null: none
     bool has_child;             // a process that this one started lives
+    bool hidden;                // without it, the step would last as long
   };
   void Visit(const KeyInterval& key);
   // Which step holds at that time: index + 1; 0: none. Moves on.
@@ -116,19 +115,28 @@ class Walk {
     return next_event_ < events_.events.size() ? events_.events[next_event_].at_ns : INT64_MAX;
   }
   WindowPart PartNow(uint32_t step, int64_t at_ns) const;
+  // Beside a device, and not for it.
+  static bool HostWorks(const Moment& now) {
+    return (now.key->layers & kHostBits) != 0 && now.lead->doing != Doing::kAwaitingDevice &&
+           now.lead->doing != Doing::kCopying;
+  }
   void Add(const Moment& now, uint32_t step);
-  void AddSamples(const Moment& now);
-  void AddFeeding(const Moment& now);
+  void AddStep(const Line& line, int64_t ns);
+  void AddWaited(const Moment& now);
+  void AddLines(const Moment& now);
+  void PutDownToNoLine();
+  void AddLeads(const Moment& now, const LineStretch& at, const trace::Interval& time);
   void AddOthers(const Moment& now);
-  void TakeSamples();
+  void TakeSamples(const Context& context);
   void SplitBySamples();
   void SplitCompilation();
   void SplitPython();
   void SplitWaiting();
   void SplitLocks();
-  static double PartOf(int64_t count, int64_t samples);
-  void MovePart(double part, int64_t samples, const BlamedLines& lines, CauseSum* from,
-                CauseSum* to);
+  void SplitGil();
+  // False where samples are too few, or it is too little.
+  static bool IsEnough(const Told& told, const CauseSum& of);
+  void Move(const Told& told, CauseSum* from, CauseSum* to, const BlamedLines& to_lines);
 
   const trace::Trace& trace_;
   const Accounting& accounting_;
@@ -147,28 +155,25 @@ class Walk {
   std::array<std::pair<Recent<std::map<uint32_t, int64_t>>, Recent<std::map<uint32_t, int64_t>>>,
              kCauses>
       recent_;
-  std::vector<LeadSample> samples_;
-  size_t next_sample_ = 0;
-  // Samples of each cause in which the lead was seen waiting for a lock, and compiling.
-  std::array<std::pair<int64_t, BlamedLines>, kCauses> locked_, compiling_;
-  // Of samples of Python: how many saw the interpreter, and native code; the latter's lines.
-  int64_t in_interpreter_ = 0, in_native_ = 0;
-  BlamedLines native_lines_;
-  // Samples of sleeps in which a library polls other processes, and their lines.
-  int64_t polls_ = 0;
-  BlamedLines polling_lines_;
+  ProcessLines lines_;
+  std::map<Cause, std::vector<trace::Interval>> waited_;
+  std::map<uint32_t, std::vector<trace::Interval>> waited_for_;
+  std::map<Cause, std::vector<trace::Interval>> for_gil_;  // where gil_ knows it
+  bool polls_moved_ = false;
+  // Of each cause, where the lead was seen waiting for a lock, and compiling.
+  std::array<Told, kCauses> locked_, compiling_;
+  // Of Python: the interpreter, and native code.
+  Told in_interpreter_, in_native_;
+  Told polls_;  // sleeps in which a library polls other processes
   // Of samples that know it: for how long the lead was ready without a processor, of how long.
   int64_t run_delay_ns_ = 0, run_delay_of_ns_ = 0, run_delay_samples_ = 0;
   // Of other threads; how many ran Python in the part that is told.
-  std::vector<OtherSample> others_;
+  std::vector<const ThreadSample*> others_;
   size_t next_other_ = 0;
   int64_t others_in_python_ = 0;
   AwaitedThreads awaited_;
-  // Samples of other threads that prepared data; those during work of the framework, by line.
-  std::vector<LeadSample> feeding_;
-  size_t next_feeding_ = 0;
-  int64_t fed_ = 0;
-  BlamedLines feeders_;
+  GilWaits gil_;
+  Told feeders_;  // samples of other threads that prepared data during work of the framework
 };
 
 trace::Interval WindowOf(const trace::Process& process) {
@@ -183,14 +188,15 @@ Walk::Walk(const Context& context, uint32_t process, const Shared& shared, Proce
       events_(accounting_.events[process]),
       out_(out),
       purposes_(shared.purposes),
-      lead_(trace_, owner_.lead, shared.doing, WindowOf(owner_)),
+      lead_(trace_, owner_.lead, context.Shared<ThreadFacts>().doing, WindowOf(owner_)),
       computing_(TimesOf(context.Shared<DeviceWork>().events({process}), WorkType::kComputation),
                  WindowOf(owner_)),
       communicating_(
           TimesOf(context.Shared<DeviceWork>().events({process}), WorkType::kCommunication),
           WindowOf(owner_)),
       children_(shared.children[process], WindowOf(owner_)),
-      rank_waits_(shared.rank_waits[process]) {
+      rank_waits_(shared.rank_waits[process]),
+      lines_(context, {process}) {
   bool steps = false;
   for (const ProcessEvents::Event& event : events_.events) {
     const bool step = events_.in_step(event.step);
@@ -199,63 +205,38 @@ Walk::Walk(const Context& context, uint32_t process, const Shared& shared, Proce
     steps |= step;
   }
   out_->part = steps ? WindowPart::kSteps : WindowPart::kWhole;
-  TakeSamples();
+  TakeSamples(context);
 }
 
-// Of all threads of the process.
-void Walk::TakeSamples() {
-  const trace::SampleReader reader(trace_.strings);
-  if (!reader.any()) return;
+// Of the threads beside the lead.
+void Walk::TakeSamples(const Context& context) {
+  const ThreadFacts& facts = context.Shared<ThreadFacts>();
   for (const uint32_t track : accounting_.tracks[process_].host) {
-    const bool lead = track == owner_.lead.value;
-    reader.ForEach(trace_, trace_.tracks[track], [&](int64_t at_ns, const trace::Sample& sample) {
-      out_->knows_native |= sample.library.valid();
-      if (sample.thread != 0) return;
-      const std::string_view waits = trace_.text(sample.waits);
-      if (!lead) {
-        if (sample.stack.valid()) {
-          others_.push_back({at_ns, sample.covers_ns, sample.own_line, waits.empty(),
-                             AwaitsProcess(waits), CodeOf(trace_.text(sample.library))});
-        }
-        if (sample.own_line.valid() && Feeds(trace_.text(sample.stack))) {
-          feeding_.push_back({at_ns, sample.covers_ns, -1, sample.own_line, false, false, false,
-                              false, Code::kUnknown});
-        }
-        return;
-      }
-      samples_.push_back({at_ns, sample.covers_ns, sample.run_delay_ns, sample.own_line,
-                          waits == "futex", AwaitsThread(trace_.text(sample.stack)),
-                          sample.own_line.valid() &&
-                              IsInLibrary(trace_.text(sample.stack), trace_.text(sample.own_line)),
-                          Compiles(trace_.text(sample.stack)),
-                          CodeOf(trace_.text(sample.library))});
-    });
+    for (const ThreadSample& sample : facts.samples[track]) {
+      out_->knows_native |= sample.knows_native;
+      if (track == owner_.lead.value) continue;
+      if (sample.holds_gil) gil_.Holds(sample.at_ns, sample.line);
+      if (sample.python) others_.push_back(&sample);
+    }
   }
-  std::sort(others_.begin(), others_.end(),
-            [](const OtherSample& a, const OtherSample& b) { return a.at_ns < b.at_ns; });
-  std::sort(feeding_.begin(), feeding_.end(),
-            [](const LeadSample& a, const LeadSample& b) { return a.at_ns < b.at_ns; });
+  gil_.Sort();
+  std::stable_sort(others_.begin(), others_.end(),
+                   [](const auto* a, const auto* b) { return a->at_ns < b->at_ns; });
 }
 
 void Walk::AddOthers(const Moment& now) {
-  for (; next_other_ < others_.size() && others_[next_other_].at_ns < now.end_ns; ++next_other_) {
-    const OtherSample& other = others_[next_other_];
+  for (; next_other_ < others_.size() && others_[next_other_]->at_ns < now.end_ns; ++next_other_) {
+    const ThreadSample& other = *others_[next_other_];
     if (!now.told || other.at_ns < now.begin_ns) continue;
     others_in_python_ += other.runs;
+    if (other.feeds && now.cause == Cause::kFramework) {
+      feeders_.Add(other.line, {other.covers_ns, 1, 0});
+    }
     if (now.cause != Cause::kLock) continue;
-    awaited_.AddOther(BehindLead(now.key->layers),
-                      {other.runs, other.awaits_process && now.has_child, other.code}, other.line,
-                      {other.covers_ns, 1});
-  }
-}
-
-void Walk::AddFeeding(const Moment& now) {
-  for (; next_feeding_ < feeding_.size() && feeding_[next_feeding_].at_ns < now.end_ns;
-       ++next_feeding_) {
-    const LeadSample& sample = feeding_[next_feeding_];
-    if (sample.at_ns < now.begin_ns || !now.told || now.cause != Cause::kFramework) continue;
-    ++fed_;
-    AddLine(sample.line, {sample.covers_ns, 1}, feeders_);
+    awaited_.AddOther(
+        BehindLead(now.key->layers),
+        {other.awaits_process && now.has_child, other.runs,
+         other.line.kind == LineKind::kOwn || other.line.kind == LineKind::kImport, other.code});
   }
 }
 
@@ -288,7 +269,8 @@ void Walk::Visit(const KeyInterval& key) {
                   &key,
                   &lead,
                   rank_waits_.At(at),
-                  children_.At(at)};
+                  children_.At(at),
+                  false};
     now.end_ns = std::min(now.end_ns, children_.Until(at));
     if (DeviceBusy(key.layers)) {
       now.end_ns = std::min({now.end_ns, computing_.Until(at), communicating_.Until(at)});
@@ -302,6 +284,8 @@ void Walk::Visit(const KeyInterval& key) {
       if (now.rank_wait != nullptr) now.cause = Cause::kOtherRank;
     }
     now.told = now.part == out_->part;
+    now.hidden = now.cause == Cause::kOtherRank ? !now.rank_wait->saved
+                                                : DeviceBusy(key.layers) && HostWorks(now);
     Add(now, step);
     at = now.end_ns;
   }
@@ -311,80 +295,125 @@ void Walk::Add(const Moment& now, uint32_t step) {
   const int64_t ns = now.end_ns - now.begin_ns;
   if (now.told) {
     CauseSum& sum = out_->causes[static_cast<size_t>(now.cause)];
-    const bool hidden = DeviceBusy(now.key->layers) && (now.key->layers & kHostBits) != 0 &&
-                        now.lead->doing != Doing::kAwaitingDevice &&
-                        now.lead->doing != Doing::kCopying;
     sum.ns += ns;
+    if (!now.hidden) sum.alone_ns += ns;
     if (now.cause == Cause::kOtherRank) {
-      if (now.rank_wait->saved) sum.alone_ns += ns;
       out_->ranks[now.rank_wait->last.value] += ns;
-    } else if (!hidden) {
-      sum.alone_ns += ns;
+      Extend({now.begin_ns, now.end_ns}, &waited_for_[now.rank_wait->last.value]);
     }
     auto& [operations, names] = recent_[static_cast<size_t>(now.cause)];
     operations.In(&sum.operations, now.key->operation) += ns;
     if (now.lead->name.valid()) names.In(&sum.names, now.lead->name.value) += ns;
     out_->total_ns += ns;
-    if (now.cause == Cause::kLock) awaited_.AddTime(BehindLead(now.key->layers), ns);
+    AddWaited(now);
     if (step != 0) {
       if (step != last_step_) out_->steps.emplace_back();
       last_step_ = step;
       out_->steps.back()[static_cast<size_t>(now.cause)] += ns;
     }
   }
-  AddSamples(now);
-  AddFeeding(now);
+  AddLines(now);
   AddOthers(now);
 }
 
-void Walk::AddSamples(const Moment& now) {
-  while (next_sample_ < samples_.size() && samples_[next_sample_].at_ns < now.begin_ns) {
-    ++next_sample_;
+void Walk::PutDownToNoLine() {
+  for (CauseSum& sum : out_->causes) {
+    if (sum.ns > 0) sum.lines[Line()].Add({sum.ns, 0, 0});
   }
-  for (; next_sample_ < samples_.size() && samples_[next_sample_].at_ns < now.end_ns;
-       ++next_sample_) {
-    const LeadSample& sample = samples_[next_sample_];
-    const Blamed blamed = {sample.covers_ns, 1};
-    if (now.key->operation == 0) {
-      AddLine(sample.line, blamed, out_->unnamed[static_cast<size_t>(now.part)][now.lead->layer]);
-    }
-    if (!now.told) continue;
-    CauseSum& sum = out_->causes[static_cast<size_t>(now.cause)];
-    ++sum.samples;
-    AddLine(sample.line, blamed, sum.lines);
-    if (now.cause == Cause::kLock) {
-      const Doing doing = now.lead->doing;
-      awaited_.AddLead(
-          BehindLead(now.key->layers),
-          sample.awaits || doing == Doing::kAwaitingThread || doing == Doing::kSelecting,
-          sample.line, blamed);
-    }
-    if (sample.run_delay_ns >= 0) {
-      run_delay_ns_ += std::min(sample.run_delay_ns, sample.covers_ns);
-      run_delay_of_ns_ += sample.covers_ns;
-      ++run_delay_samples_;
-    }
-    if (now.lead->doing == Doing::kSleeping && now.cause == Cause::kWaiting && now.has_child &&
-        sample.library) {
-      ++polls_;
-      AddLine(sample.line, blamed, polling_lines_);
-    }
-    if (sample.compiles) {
-      auto& [count, lines] = compiling_[static_cast<size_t>(now.cause)];
-      ++count;
-      AddLine(sample.line, blamed, lines);
-      continue;
-    }
-    if (now.cause == Cause::kPython) {
-      in_interpreter_ += sample.code == Code::kInterpreter;
-      in_native_ += sample.code == Code::kNative;
-      if (sample.code == Code::kNative) AddLine(sample.line, blamed, native_lines_);
-    }
-    if (!sample.locked) continue;
-    auto& [count, lines] = locked_[static_cast<size_t>(now.cause)];
-    ++count;
-    AddLine(sample.line, blamed, lines);
+}
+
+// Where the lead was meanwhile, and who worked.
+void Walk::AddLines(const Moment& now) {
+  const bool unnamed = now.key->operation == 0;
+  BlamedLines* of_part =
+      unnamed ? &out_->unnamed[static_cast<size_t>(now.part)][now.key->layers] : nullptr;
+  if (!lines_.knows_any()) {
+    const Blamed blamed = {now.end_ns - now.begin_ns, 0, 0};
+    if (unnamed) (*of_part)[Line()].Add(blamed);
+    return;  // of the causes: PutDownToNoLine
   }
+  const auto add = [&](const LineStretch& at, const Blamed& blamed, ProcessLines::Who who) {
+    if (unnamed) (*of_part)[at.line].Add(blamed);
+    if (!now.told || now.cause != Cause::kLock) return;
+    const bool other = who == ProcessLines::Who::kOther;
+    awaited_.AddWork(BehindLead(now.key->layers), other ? at.line : Line(),
+                     other ? blamed : Blamed{blamed.ns, 0, 0});
+  };
+  lines_.ForEach({now.begin_ns, now.end_ns}, now.key->layers, add,
+                 [&](const LineStretch& at, const trace::Interval& time) {
+                   if (now.told) AddLeads(now, at, time);
+                 });
+}
+
+void Walk::AddLeads(const Moment& now, const LineStretch& at, const trace::Interval& time) {
+  const Blamed blamed = at.BlamedFor(time.begin_ns, time.end_ns);
+  CauseSum& sum = out_->causes[static_cast<size_t>(now.cause)];
+  sum.samples += blamed.samples;
+  sum.lines[at.line].Add(blamed);
+  if (now.hidden) sum.hidden[at.line].Add(blamed);
+  if (!now.hidden && !out_->steps.empty()) AddStep(at.line, blamed.ns);
+  const Doing doing = now.lead->doing;
+  if (now.cause == Cause::kLock) {
+    const bool awaits = (at.sample != nullptr && at.sample->awaits_thread) ||
+                        doing == Doing::kAwaitingThread || doing == Doing::kSelecting;
+    const Cause behind = BehindLead(now.key->layers);
+    awaited_.AddLead(behind, awaits, at.line, blamed);
+    if (awaits && behind == Cause::kWaiting) Extend(time, &waited_[now.cause]);
+  }
+  if (at.sample == nullptr) return;
+  const ThreadSample& sample = *at.sample;
+  if (blamed.samples > 0 && sample.run_delay_ns >= 0) {
+    run_delay_ns_ += std::min(sample.run_delay_ns, sample.covers_ns);
+    run_delay_of_ns_ += sample.covers_ns;
+    ++run_delay_samples_;
+  }
+  // The first of these that fits: what is moved to one cause is no other's.
+  if (sample.compiles && now.cause != Cause::kWaiting) {
+    compiling_[static_cast<size_t>(now.cause)].Add(at.line, blamed);
+  } else if (gil_.Add(now.cause, doing, at, blamed)) {
+    Extend(time, &for_gil_[now.cause]);
+  } else if (doing == Doing::kSleeping && now.cause == Cause::kWaiting && now.has_child &&
+             sample.in_library) {
+    polls_.Add(at.line, blamed);
+    Extend(time, &waited_[now.cause]);
+  } else if (sample.locked) {
+    locked_[static_cast<size_t>(now.cause)].Add(at.line, blamed);
+  } else if (now.cause == Cause::kPython) {
+    if (sample.code == Code::kInterpreter) in_interpreter_.Add(at.line, blamed);
+    if (sample.code == Code::kNative) in_native_.Add(at.line, blamed);
+  }
+}
+
+void Walk::AddStep(const Line& line, int64_t ns) {
+  std::vector<StepPart>& parts = out_->line_steps[line];
+  const size_t step = out_->steps.size() - 1;
+  if (parts.empty() || parts.back().step != step) parts.push_back({step, 0});
+  parts.back().ns += ns;
+}
+
+// While the lead itself does nothing for it.
+void Walk::AddWaited(const Moment& now) {
+  if (std::find(kDoneByOthers.begin(), kDoneByOthers.end(), now.cause) == kDoneByOthers.end()) {
+    return;
+  }
+  if (now.lead->layer != trace::Layer::kNone && (kHostBits & Bit(now.lead->layer)) != 0) return;
+  Extend({now.begin_ns, now.end_ns}, &waited_[now.cause]);
+}
+
+// What seemed to be a lock or a pause may have been a wait for a process.
+std::vector<trace::Interval> Walk::Waited(Cause cause) const {
+  std::vector<trace::Interval> out;
+  const auto add = [&](Cause of) {
+    const auto times = waited_.find(of);
+    if (times != waited_.end()) out.insert(out.end(), times->second.begin(), times->second.end());
+  };
+  add(cause);
+  if (cause != Cause::kOtherProcess) return out;
+  if (awaited_.Move(Cause::kWaiting).to == cause) add(Cause::kLock);
+  if (polls_moved_) add(Cause::kWaiting);
+  std::sort(out.begin(), out.end(),
+            [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
+  return out;
 }
 
 // Spans say that the lead was in Python, or in a call that may hand the GIL over. Where samples saw
@@ -399,26 +428,23 @@ void Walk::SplitBySamples() {
   SplitCompilation();
   auto& causes = out_->causes;
   int64_t locked = 0;
-  for (const auto& [count, lines] : locked_) locked += count;
+  for (const Told& told : locked_) locked += told.all.samples;
   CauseSum& queue = causes[static_cast<size_t>(Cause::kPreemption)];
   queue.samples = run_delay_samples_;
   queue.ns = static_cast<int64_t>(Share(run_delay_ns_, run_delay_of_ns_) *
                                   static_cast<double>(out_->total_ns));
   for (const Cause cause : {Cause::kPython, Cause::kFramework, Cause::kNative}) {
     CauseSum& source = causes[static_cast<size_t>(cause)];
-    const auto& [count, lines] = locked_[static_cast<size_t>(cause)];
-    if (cause == Cause::kFramework && 2 * fed_ >= count) {
-      CauseSum& input = causes[static_cast<size_t>(Cause::kInput)];
-      MovePart(PartOf(count, source.samples), count, {}, &source, &input);
-      for (const auto& [line, blamed] : feeders_) AddLine(line, blamed, input.lines);
-      continue;
-    }
-    if (2 * others_in_python_ >= locked) {
-      MovePart(PartOf(count, source.samples), count, lines, &source,
-               &causes[static_cast<size_t>(Cause::kLock)]);
+    const Told& told = locked_[static_cast<size_t>(cause)];
+    if (!IsEnough(told, source)) continue;
+    const bool fed = feeders_.all.samples > 0 && 2 * feeders_.all.samples >= told.all.samples;
+    if (cause == Cause::kFramework && fed) {
+      Move(told, &source, &causes[static_cast<size_t>(Cause::kInput)],
+           Scaled(feeders_, told.all.ns));
+    } else if (2 * others_in_python_ >= locked) {
+      Move(told, &source, &causes[static_cast<size_t>(Cause::kLock)], told.lines);
     } else if (cause == Cause::kPython) {
-      MovePart(PartOf(count, source.samples), count, lines, &source,
-               &causes[static_cast<size_t>(Cause::kNative)]);
+      Move(told, &source, &causes[static_cast<size_t>(Cause::kNative)], told.lines);
     }
   }
 }
@@ -427,9 +453,9 @@ void Walk::SplitBySamples() {
 void Walk::SplitCompilation() {
   for (const Cause cause : {Cause::kPython, Cause::kFramework, Cause::kNative}) {
     CauseSum& source = out_->causes[static_cast<size_t>(cause)];
-    const auto& [count, lines] = compiling_[static_cast<size_t>(cause)];
-    MovePart(PartOf(count, source.samples), count, lines, &source,
-             &out_->causes[static_cast<size_t>(Cause::kCompilation)]);
+    const Told& told = compiling_[static_cast<size_t>(cause)];
+    if (!IsEnough(told, source)) continue;
+    Move(told, &source, &out_->causes[static_cast<size_t>(Cause::kCompilation)], told.lines);
   }
 }
 
@@ -437,16 +463,27 @@ void Walk::SplitCompilation() {
 // has a result. Who sleeps in a line of the program's own means to.
 void Walk::SplitWaiting() {
   CauseSum& waiting = out_->causes[static_cast<size_t>(Cause::kWaiting)];
-  MovePart(PartOf(polls_, waiting.samples), polls_, polling_lines_, &waiting,
-           &out_->causes[static_cast<size_t>(Cause::kOtherProcess)]);
+  polls_moved_ = IsEnough(polls_, waiting);
+  if (!polls_moved_) return;
+  Move(polls_, &waiting, &out_->causes[static_cast<size_t>(Cause::kOtherProcess)], polls_.lines);
 }
 
 // Of what seems to be Python, the part that was native code which nothing wraps. What no sample saw
 // (in the kernel, in the C library) is divided as what they saw is.
 void Walk::SplitPython() {
-  MovePart(PartOf(in_native_, in_interpreter_ + in_native_), in_native_, native_lines_,
-           &out_->causes[static_cast<size_t>(Cause::kPython)],
-           &out_->causes[static_cast<size_t>(Cause::kNative)]);
+  CauseSum& python = out_->causes[static_cast<size_t>(Cause::kPython)];
+  CauseSum known;
+  known.ns = in_interpreter_.all.ns + in_native_.all.ns;
+  known.samples = in_interpreter_.all.samples + in_native_.all.samples;
+  if (!IsEnough(in_native_, known)) return;
+  const double part = Share(in_native_.all.ns, known.ns);
+  BlamedLines unseen = python.lines;
+  for (const Told* seen : {&in_interpreter_, &in_native_}) {
+    for (const auto& [line, blamed] : seen->lines) unseen[line].Take(blamed);
+  }
+  Told native = in_native_;
+  for (const auto& [line, blamed] : unseen) native.Add(line, PartOf(blamed, part));
+  Move(native, &python, &out_->causes[static_cast<size_t>(Cause::kNative)], native.lines);
 }
 
 // What the lead waited for as if for a lock, and was another thread's work.
@@ -455,38 +492,47 @@ void Walk::SplitLocks() {
   for (size_t behind = 0; behind < kCauses; ++behind) {
     const auto moved = awaited_.Move(static_cast<Cause>(behind));
     if (moved.to == Cause::kLock) continue;
-    CauseSum& to = out_->causes[static_cast<size_t>(moved.to)];
-    MovePart(Share(moved.ns, locks.ns), moved.samples, {}, &locks, &to);
-    for (const auto& [line, blamed] : moved.from_lines) {
-      AddLine(line, {-blamed.ns, -blamed.samples}, locks.lines);
-    }
-    for (const auto& [line, blamed] : moved.to_lines) AddLine(line, blamed, to.lines);
+    Move(moved.lead, &locks, &out_->causes[static_cast<size_t>(moved.to)], moved.to_lines);
   }
 }
 
-// 0 where samples are too few, or too few of them saw it.
-double Walk::PartOf(int64_t count, int64_t samples) {
-  const double part = Share(count, samples);
-  return samples < kFewestSamples || part < kLeastPart ? 0 : part;
+// What the lead waited for the GIL, and who had it.
+void Walk::SplitGil() {
+  for (size_t c = 0; c < kCauses; ++c) {
+    const GilWaits::Waits& waits = gil_.of(static_cast<Cause>(c));
+    CauseSum& from = out_->causes[c];
+    const int64_t samples = waits.lead.all.samples;
+    if (samples < kFewestOfGil || Share(waits.lead.all.ns, from.ns) < kLeastPart) continue;
+    Move(waits.lead, &from, &out_->causes[static_cast<size_t>(Cause::kLock)], waits.holders);
+    out_->gil_samples += samples;
+    auto& waited = waited_[static_cast<Cause>(c)];
+    waited = Without(waited, for_gil_[static_cast<Cause>(c)]);
+  }
 }
 
-void Walk::MovePart(double part, int64_t samples, const BlamedLines& lines, CauseSum* from,
-                    CauseSum* to) {
-  if (part == 0) return;
-  const auto share = [part](int64_t ns) {
-    return static_cast<int64_t>(part * static_cast<double>(ns));
-  };
-  const int64_t ns = share(from->ns);
+bool Walk::IsEnough(const Told& told, const CauseSum& of) {
+  return of.samples >= kFewestSamples && Share(told.all.ns, of.ns) >= kLeastPart;
+}
+
+// `told` is a part of `from`, and goes to these lines of `to`.
+void Walk::Move(const Told& told, CauseSum* from, CauseSum* to, const BlamedLines& to_lines) {
+  const int64_t ns = told.all.ns;
+  const double part = Share(ns, from->ns);
+  const auto share = [part](int64_t of) { return std::llround(part * static_cast<double>(of)); };
   from->ns -= ns;
   from->alone_ns = from->ns;
   to->ns += ns;
   to->alone_ns += ns;
+  from->samples -= told.all.samples;
+  to->samples += told.all.samples;
+  for (const auto& [line, blamed] : told.lines) from->lines[line].Take(blamed);
+  for (const auto& [line, blamed] : to_lines) to->lines[line].Add(blamed);
   if (2 * ns > to->ns) to->names.clear();  // the lead was in none of what took most of it
-  from->samples -= samples;
-  to->samples += samples;
-  for (const auto& [line, blamed] : lines) {
-    AddLine(line, blamed, to->lines);
-    AddLine(line, {-blamed.ns, -blamed.samples}, from->lines);
+  for (auto& [name, of_name] : from->names) of_name -= share(of_name);
+  for (auto& [operation, of_it] : from->operations) {
+    const int64_t moved = share(of_it);
+    of_it -= moved;
+    to->operations[operation] += moved;
   }
   for (auto& step : out_->steps) {
     int64_t& of_step = step[static_cast<size_t>(from - out_->causes.data())];
@@ -499,87 +545,44 @@ void Walk::MovePart(double part, int64_t samples, const BlamedLines& lines, Caus
 void Walk::Run() {
   VisitKeyIntervals(trace_, accounting_, {process_},
                     [this](const KeyInterval& key) { Visit(key); });
+  if (!lines_.knows_any()) PutDownToNoLine();
+  SplitGil();
   SplitBySamples();
   SplitPython();
   SplitWaiting();
   SplitLocks();
 }
 
-// For waiting, what the rank does that is waited for longest.
-void BlameLateRank(const Context& context, uint32_t p, const std::vector<RankWait>& waits,
-                   const std::vector<Doing>& doing, ProcessCauses* causes) {
-  const auto late = std::max_element(causes->ranks.begin(), causes->ranks.end(),
-                                     [](auto& a, auto& b) { return a.second < b.second; });
-  const trace::Process& process = context.trace().processes[p];
-  trace::Interval of = WindowOf(process);
-  if (causes->part == WindowPart::kSteps) {
-    of = {process.steps.front().begin_ns, process.steps.back().end_ns};
-  }
-  std::vector<trace::Interval> times;
-  for (const RankWait& wait : waits) {
-    const trace::Interval time = {std::max(wait.begin_ns, of.begin_ns),
-                                  std::min(wait.end_ns, of.end_ns)};
-    if (wait.last.value == late->first && time.begin_ns < time.end_ns) times.push_back(time);
-  }
-  LeadWork work = LeadWorkIn(context, {late->first}, times, doing);
-  CauseSum& sum = causes->causes[static_cast<size_t>(Cause::kOtherRank)];
-  sum.names = std::move(work.names);
-  sum.lines = std::move(work.lines);
-}
-
-struct CauseRow {
-  uint32_t process;
-  Cause cause;
-  const CauseSum* sum;
-};
-
 }  // namespace
-
-double Share(int64_t part, int64_t whole) {
-  return whole <= 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
-}
-
-const char* CauseName(Cause cause) {
-  constexpr std::array<const char*, kCauses> kNames = {
-      "input",         "python",     "framework",     "native",          "launches",
-      "device",        "copies",     "communication", "synchronisation", "simulator",
-      "other-process", "other-rank", "compilation",   "allocation",      "gc",
-      "lock",          "waiting",    "disk",          "preemption",      "recording",
-      "unknown"};
-  return kNames[static_cast<size_t>(cause)];
-}
 
 Causes::Causes(const Context& context) : processes(context.trace().processes.size()) {
   const struct Shared shared(context);
+  struct Asked {
+    uint32_t process;
+    Cause cause;
+    std::vector<trace::Interval> times;
+  };
+  std::vector<Asked> asked;
   for (uint32_t p = 0; p < processes.size(); ++p) {
     ProcessCauses& causes = processes[p];
-    Walk(context, p, shared, &causes).Run();
-    if (!causes.ranks.empty() && SharesClock(context.trace())) {
-      BlameLateRank(context, p, shared.rank_waits[p], shared.doing, &causes);
+    Walk walk(context, p, shared, &causes);
+    walk.Run();
+    if (!SharesClock(context.trace())) continue;
+    if (!causes.ranks.empty()) BlameLateRank(context, walk.waited_for(), &causes);
+    for (const Cause cause : kDoneByOthers) {
+      std::vector<trace::Interval> times = walk.Waited(cause);
+      if (!times.empty()) asked.push_back({p, cause, std::move(times)});
     }
   }
-}
-
-Table StepCausesTable(const trace::Trace& trace, const Context& context) {
-  std::vector<CauseRow> rows;
-  const Causes& causes = context.Shared<Causes>();
-  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    const auto first = static_cast<ptrdiff_t>(rows.size());
-    for (size_t c = 0; c < kCauses; ++c) {
-      const CauseSum& sum = causes.processes[p].causes[c];
-      if (sum.ns > 0 && static_cast<Cause>(c) != Cause::kPreemption)
-        rows.push_back({p, static_cast<Cause>(c), &sum});
-    }
-    std::stable_sort(rows.begin() + first, rows.end(),
-                     [](const CauseRow& a, const CauseRow& b) { return a.sum->ns > b.sum->ns; });
+  std::stable_sort(asked.begin(), asked.end(), [&](const Asked& a, const Asked& b) {
+    return context.trace().processes[a.process].parent.value <
+           context.trace().processes[b.process].parent.value;
+  });
+  RelativesWork others(context);
+  for (const Asked& one : asked) {
+    BlameOthers(context, one.process, one.times, &others,
+                &processes[one.process].causes[static_cast<size_t>(one.cause)]);
   }
-  return TableOf("step_causes", rows)
-      .Text("process", [&](const CauseRow& r) { return context.process_label({r.process}); })
-      .Text("cause", [](const CauseRow& r) { return CauseName(r.cause); })
-      .Integer("ns", [](const CauseRow& r) { return r.sum->ns; })
-      .Integer("alone_ns", [](const CauseRow& r) { return r.sum->alone_ns; })
-      .Integer("samples", [](const CauseRow& r) { return r.sum->samples; })
-      .Make();
 }
 
 }  // namespace crosscut::analyze

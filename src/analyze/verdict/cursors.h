@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "src/analyze/collectives/matches.h"
+#include "src/analyze/collectives/rank_waits.h"
 #include "src/analyze/devices/device_work.h"
 #include "src/trace/trace.h"
 

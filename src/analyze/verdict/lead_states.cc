@@ -34,8 +34,8 @@ constexpr Rule kRules[] = {
     {Doing::kAwaitingProcess, Layer::kIdle, "ssl."},
     {Doing::kAwaitingProcess, Layer::kIdle, "os."},
     {Doing::kAwaitingProcess, Layer::kIdle, "io.FileIO."},
-    // Programs write files by io; this writes to the pipes of multiprocessing and subprocess.
-    {Doing::kNothing, Layer::kNative, "os.write", Rule::kWhole},
+    // Of multiprocessing and subprocess.
+    {Doing::kWritingPipe, Layer::kNative, "os.write", Rule::kWhole},
     {Doing::kFiles, Layer::kNative, "io."},
     {Doing::kFiles, Layer::kNative, "os."},
     {Doing::kFiles, Layer::kNative, "mmap."},
@@ -79,8 +79,7 @@ std::vector<Doing> DoingByName(const trace::Trace& trace) {
   std::vector<Doing> out;
   out.reserve(trace.names.size());
   for (const trace::Name& name : trace.names) {
-    const bool compiles =
-        name.kind == trace::Kind::kOperation && trace.text(name.text) == "compile";
+    const bool compiles = name.scope() && trace.text(name.text) == "compile";
     const bool span = name.kind == trace::Kind::kSpan;
     out.push_back(compiles ? Doing::kCompiling
                   : span   ? DoingOf(trace.text(name.text), name.layer)
@@ -95,7 +94,7 @@ LeadCursor::LeadCursor(const trace::Trace& trace, trace::TrackId track,
       track_(track.value < trace.tracks.size() ? &trace.tracks[track.value] : nullptr),
       doing_(doing),
       end_ns_(window.end_ns),
-      open_{{INT64_MAX, {}, Layer::kNone, Doing::kNothing, {}}} {
+      open_{{INT64_MAX, {}, Layer::kNone, Doing::kNothing, {}, {}}} {
   now_.begin_ns = now_.end_ns = window.begin_ns;
   if (track_ == nullptr) now_.end_ns = end_ns_;
 }
@@ -110,6 +109,7 @@ void LeadCursor::Enter(Open* open, const Open& around) const {
   open->layer = trace::LayerInside(name, around.layer);
   open->doing = around.doing;
   open->name = around.name;
+  open->operation = name.kind == trace::Kind::kOperation ? open->span : around.operation;
   if (around.layer == Layer::kOverhead) return;
   const bool layered = trace::HasLayer(name);
   if (layered) open->name = open->span;
@@ -134,14 +134,23 @@ void LeadCursor::Advance() {
   while (next_span_ < spans.size() && spans.begin_ns[next_span_] <= from) {
     const auto span = static_cast<trace::SpanIndex>(next_span_++);
     if (spans.end_ns[span] <= from) continue;
-    Open open = {std::min(spans.end_ns[span], open_.back().end_ns), spans.name[span], {}, {}, {}};
-    Enter(&open, open_.back());
-    open_.push_back(open);
+    Open& open = open_.emplace_back();
+    const Open& around = open_[open_.size() - 2];
+    open.end_ns = std::min(spans.end_ns[span], around.end_ns);
+    open.span = spans.name[span];
+    Enter(&open, around);
   }
   int64_t until = std::min(end_ns_, open_.back().end_ns);
   if (next_span_ < spans.size()) until = std::min(until, spans.begin_ns[next_span_]);
   if (next_base_ < track_->base.size()) until = std::min(until, track_->base_at_ns[next_base_]);
-  now_ = {from, until, open_.back().layer, open_.back().doing, open_.back().name};
+  const Open& in = open_.back();
+  // One by one: a whole one would be put together in memory and read back before it is there.
+  now_.begin_ns = from;
+  now_.end_ns = until;
+  now_.layer = in.layer;
+  now_.doing = in.doing;
+  now_.name = in.name;
+  now_.operation = in.operation;
 }
 
 }  // namespace crosscut::analyze

@@ -21,6 +21,7 @@ enum class Doing : uint8_t {
   kAwaitingProcess,  // waits for what another process sends, or for its end
   kSelecting,        // waits for any of several files, or for its own threads to wake it by one
   kFiles,            // reads or writes them
+  kWritingPipe,      // perhaps: programs write files by io
   kAwaitingDevice,   // waits for a device's work
   kCopying,          // asks for a copy to or from a device and waits for it
   kAllocating,       // memory of a device
@@ -34,7 +35,8 @@ struct LeadStretch {
   int64_t begin_ns = 0, end_ns = 0;
   trace::Layer layer = trace::Layer::kNone;  // in force: docs/accounting.md, 2
   Doing doing = Doing::kNothing;
-  trace::NameId name;  // of the span whose layer that is; none where it is the base's
+  trace::NameId name;       // of the span whose layer that is; none where it is the base's
+  trace::NameId operation;  // the innermost; none: there is none
 };
 
 // The stretches of one track in order of time. They cover [begin_ns, end_ns) without a hole. Memory
@@ -55,7 +57,7 @@ class LeadCursor {
     trace::NameId span;
     trace::Layer layer;  // of the stretches in it, as `doing` and `name`
     Doing doing;
-    trace::NameId name;
+    trace::NameId name, operation;
   };
   void Enter(Open* open, const Open& around) const;
   void ChangeBases(int64_t until_ns);

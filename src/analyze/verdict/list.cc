@@ -2,8 +2,11 @@
 
 #include "src/analyze/recorded_by.h"
 #include "src/analyze/verdict/causes.h"
+#include "src/analyze/verdict/line_table.h"
 #include "src/analyze/verdict/part_work.h"
 #include "src/analyze/verdict/periodic_steps.h"
+#include "src/analyze/verdict/places.h"
+#include "src/analyze/verdict/step_changes.h"
 #include "src/analyze/verdict/verdict.h"
 
 namespace crosscut::analyze {
@@ -25,13 +28,32 @@ constexpr TableEntry kTables[] = {
      .explanation = "Each instant of the steps has one cause, so causes add up. A device counts "
                     "wherever one works; what the host does counts where none does.",
      .largest_by = "ns"},
+    {.name = "places",
+     .shows = Shows::kTime,
+     .description = "the steps by line of the program and cause: what nothing else hides",
+     .compute = PlacesTable,
+     .title = "Places",
+     .explanation = "What each line of the program, or of processes and threads that are waited "
+                    "for, takes of the steps while nothing else hides it, by cause. Lines of one "
+                    "loop in Python are one place. The bounds are the place's, at 95 %.",
+     .largest_by = "ns"},
     {.name = "part_work",
      .shows = Shows::kTime,
      .description = "each part of a window by operation, and outside of them by line",
      .compute = PartWorkTable,
      .title = "What each part was spent on",
-     .explanation = "Operations by name; the time outside of them by the line of the program that "
-                    "samples saw, which is an estimate. The rows of a part add up to it."},
+     .explanation = "Operations by name; the time outside of them by the line of who works then: "
+                    "the sample that is next to it tells, so bounds follow. The rows of a part add "
+                    "up to it."},
+    {.name = "lines",
+     .shows = Shows::kTime,
+     .description = "each thread's time by line of the program, with bounds",
+     .compute = LinesTable,
+     .title = "Lines",
+     .explanation = "Where each sampled thread was, waits included. Each stretch of its time has "
+                    "the line of the sample that is next to it in the same call, or between the "
+                    "same calls. The rows of a thread add up to its life.",
+     .largest_by = "ns"},
     {.name = "periodic_steps",
      .shows = Shows::kFacts,
      .description = "steps that are slow at equal distances, and what they do more",
@@ -39,6 +61,15 @@ constexpr TableEntry kTables[] = {
      .title = "Periodic slow steps",
      .explanation = "Every so many steps one takes longer: evaluation, checkpoints, logging. Work "
                     "is the operation or line that these steps have most more of.",
+     .recorded_by = kBySteps},
+    {.name = "step_changes",
+     .shows = Shows::kFacts,
+     .description = "steps that take longer from one step on, up to one, or more and more",
+     .compute = StepChangesTable,
+     .title = "Steps over the run",
+     .explanation = "Where the length of steps changes for good, for a while, or grows. Operation "
+                    "and line are those that the longer steps have most more of. A run without a "
+                    "change has a row in one of 1,000 cases.",
      .recorded_by = kBySteps},
 };
 

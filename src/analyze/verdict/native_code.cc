@@ -26,4 +26,21 @@ Code CodeOf(std::string_view library) {
   return StartsWithAny(library, kInterpreters) ? Code::kInterpreter : Code::kNative;
 }
 
+bool Compiles(std::string_view stack) {
+  return stack.find("convert_frame.py:") != std::string_view::npos ||
+         stack.find("tracing_compilation.py:") != std::string_view::npos;
+}
+
+bool Runs(std::string_view waits) {
+  return waits.empty() || waits == "a processor, or in the kernel";
+}
+
+bool Feeds(std::string_view stack) {
+  for (const std::string_view file :
+       {"from_generator_op.py:", "py_dataset_adapter.py:", "dataloader.py:", "fetch.py:"}) {
+    if (stack.find(file) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 }  // namespace crosscut::analyze

@@ -20,37 +20,20 @@ struct WorkRow {
   LayerSet layers;
   std::string work;
   const char* what = "";
-  int64_t ns = 0, corrected_ns = 0, samples = kMissing;
+  int64_t ns = 0, corrected_ns = 0;
+  int64_t low_ns = kMissing, high_ns = kMissing, samples = kMissing;
 };
 
-using LinesByLayer = std::map<trace::Layer, BlamedLines>;
-
-// What samples of the lead saw while this set of layers was active: those in one of its layers; in
-// any layer where the set has none that a lead can be in.
-BlamedLines SeenIn(LayerSet layers, const LinesByLayer& seen) {
-  BlamedLines out;
-  const auto host = static_cast<LayerSet>(layers & ~kDeviceBit);
-  for (const auto& [layer, lines] : seen) {
-    const bool fits = layer == trace::Layer::kNone ? host == 0 : (host & Bit(layer)) != 0;
-    if (!fits) continue;
-    for (const auto& [line, blamed] : lines) {
-      out[line].ns += blamed.ns;
-      out[line].samples += blamed.samples;
-    }
-  }
-  return out;
-}
-
-// Splits `ns` in proportion to the lines' samples, in their order; whole nanoseconds by largest
-// remainder. Requires: there is a line.
-std::vector<int64_t> ShareOut(int64_t ns, const BlamedLines& lines) {
+// Splits `ns` as the lines' time, in their order; whole nanoseconds by largest remainder. Requires:
+// a line has time.
+std::vector<int64_t> Corrected(int64_t ns, const BlamedLines& lines) {
   double whole = 0;
-  for (const auto& [line, blamed] : lines) whole += static_cast<double>(blamed.samples);
+  for (const auto& [line, blamed] : lines) whole += static_cast<double>(blamed.ns);
   std::vector<int64_t> out;
   std::vector<std::pair<double, size_t>> remainders;
   int64_t left = ns;
   for (const auto& [line, blamed] : lines) {
-    const double exact = static_cast<double>(ns) * static_cast<double>(blamed.samples) / whole;
+    const double exact = static_cast<double>(ns) * static_cast<double>(blamed.ns) / whole;
     out.push_back(std::min(left, static_cast<int64_t>(exact)));
     remainders.emplace_back(static_cast<double>(out.back()) - exact, out.size() - 1);
     left -= out.back();
@@ -60,26 +43,27 @@ std::vector<int64_t> ShareOut(int64_t ns, const BlamedLines& lines) {
   return out;
 }
 
-// The rows of a part of a process's window, from its cells and what samples saw outside operations.
+// The rows of a part of a process's window, from its cells and the lines outside operations.
 class PartRows {
  public:
   PartRows(const trace::Trace& trace, const Accounting& accounting, uint32_t process,
-           const LinesByLayer& seen)
-      : trace_(trace), names_(accounting.names), process_(process), seen_(seen) {}
+           const std::map<LayerSet, BlamedLines>& lines)
+      : trace_(trace), names_(accounting.names), process_(process), lines_(lines) {}
 
   void Add(const Cell& cell, int64_t corrected_ns) {
-    WorkRow row = {process_, cell.part, cell.layers, "", "none", cell.ns, corrected_ns};
-    if (cell.operation != 0) {
-      row.work = trace_.text(names_.operations[cell.operation]);
-      row.what = "operation";
-    } else if (const BlamedLines lines = SeenIn(cell.layers, seen_); !lines.empty()) {
-      return AddLines(row, lines);
+    part_ = cell.part;
+    if (cell.operation == 0) {
+      unnamed_corrected_[cell.layers] += corrected_ns;
+      return;
     }
+    WorkRow row = {process_, part_, cell.layers, "", "operation", cell.ns, corrected_ns};
+    row.work = trace_.text(names_.operations[cell.operation]);
     Push(std::move(row));
   }
 
   // The longest work first.
   std::vector<WorkRow> Finish() {
+    for (const auto& [layers, corrected_ns] : unnamed_corrected_) AddLines(layers, corrected_ns);
     std::stable_sort(rows_.begin(), rows_.end(), [&](const WorkRow& a, const WorkRow& b) {
       const int64_t of_a = sums_[KeyOf(a)], of_b = sums_[KeyOf(b)];
       if (of_a != of_b) return of_a > of_b;
@@ -93,23 +77,29 @@ class PartRows {
   using Key = std::pair<std::string, std::string>;
   static Key KeyOf(const WorkRow& row) { return {row.what, row.work}; }
 
-  void AddLines(const WorkRow& like, const BlamedLines& lines) {
-    const std::vector<int64_t> ns = ShareOut(like.ns, lines);
-    const std::vector<int64_t> corrected = ShareOut(like.corrected_ns, lines);
+  void AddLines(LayerSet layers, int64_t corrected_ns) {
+    const auto of_layers = lines_.find(layers);
+    if (of_layers == lines_.end()) return;  // cells of no time
+    const std::vector<int64_t> corrected = Corrected(corrected_ns, of_layers->second);
     size_t i = 0;
-    for (const auto& [line, blamed] : lines) {
-      WorkRow row = like;
-      row.work = trace_.text(line);
-      row.what = "line";
-      row.ns = ns[i];
-      row.corrected_ns = corrected[i++];
-      row.samples = 0;
-      for (const auto& [layer, of_layer] : seen_) {
-        const auto found = of_layer.find(line);
-        if (found != of_layer.end()) row.samples += found->second.samples;
+    for (const auto& [line, blamed] : of_layers->second) {
+      WorkRow row = {
+          process_,  part_,         layers, LineText(trace_, line), LineKindName(line.kind),
+          blamed.ns, corrected[i++]};
+      if (line.kind != LineKind::kNone) {
+        const LineBounds bounds = LineBoundsOf(blamed, WholeOf(of_layers->second));
+        row.samples = blamed.samples;
+        row.low_ns = bounds.low_ns;
+        row.high_ns = bounds.high_ns;
       }
       Push(std::move(row));
     }
+  }
+
+  static int64_t WholeOf(const BlamedLines& lines) {
+    int64_t whole = 0;
+    for (const auto& [line, blamed] : lines) whole += blamed.ns;
+    return whole;
   }
 
   void Push(WorkRow row) {
@@ -121,7 +111,9 @@ class PartRows {
   const trace::Trace& trace_;
   const NameCodes& names_;
   const uint32_t process_;
-  const LinesByLayer& seen_;
+  const std::map<LayerSet, BlamedLines>& lines_;
+  WindowPart part_ = WindowPart::kWhole;
+  std::map<LayerSet, int64_t> unnamed_corrected_;
   std::map<Key, int64_t> sums_;
   std::vector<WorkRow> rows_;
 };
@@ -133,13 +125,11 @@ Table PartWorkTable(const trace::Trace& trace, const Context& context) {
   const Causes& causes = context.Shared<Causes>();
   std::vector<WorkRow> rows;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    const ProcessAccount& account = a.processes[p];
+    const std::vector<Cell> cells = CellsByOperation(a.processes[p]);
     for (size_t part = 0; part < kWindowParts; ++part) {
       PartRows of_part(trace, a, p, causes.processes[p].unnamed[part]);
-      for (size_t i = 0; i < account.overlap.cells.size(); ++i) {
-        const Cell& cell = account.overlap.cells[i];
-        if (static_cast<size_t>(cell.part) != part) continue;
-        of_part.Add(cell, account.correction.corrected_ns[i]);
+      for (const Cell& cell : cells) {
+        if (static_cast<size_t>(cell.part) == part) of_part.Add(cell, cell.probe_ps);
       }
       for (WorkRow& row : of_part.Finish()) rows.push_back(std::move(row));
     }
@@ -154,6 +144,8 @@ Table PartWorkTable(const trace::Trace& trace, const Context& context) {
       .Integer("ns", &WorkRow::ns)
       .Integer("corrected_ns", &WorkRow::corrected_ns)
       .Integer("samples", &WorkRow::samples)
+      .Integer("low_ns", &WorkRow::low_ns)
+      .Integer("high_ns", &WorkRow::high_ns)
       .Make();
 }
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <set>
+#include <numeric>
 #include <string>
 
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/steps/step_summary.h"
-#include "src/trace/samples.h"
+#include "src/analyze/verdict/step_contrast.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -31,38 +31,39 @@ class KindOfSteps {
  public:
   KindOfSteps(const trace::Trace& trace, const Context& context, uint32_t process,
               const ComparedSteps& compared, const std::vector<int64_t>& walls)
-      : trace_(trace),
-        accounting_(context.Shared<Accounting>()),
+      : context_(context),
         owner_(trace.processes[process]),
-        process_(process),
         compared_(compared),
-        walls_(walls) {}
+        walls_(walls),
+        sets_{process, {}, {}} {}
 
   bool Find(Row* row);
 
  private:
-  bool IsPeriodic(uint32_t step) const {
-    const int64_t since = owner_.steps[step].number - period_.first;
-    return since >= 0 && since % period_.period == 0;
-  }
+  // By what periods are counted: their numbers, or the order where these begin anew or repeat.
+  std::vector<int64_t> PlacesOf(const std::vector<uint32_t>& steps) const;
   void FindWork(Row* row) const;
-  std::pair<std::string, double> TopOperation() const;
-  std::pair<std::string, double> TopLine() const;
 
-  const trace::Trace& trace_;
-  const Accounting& accounting_;
+  const Context& context_;
   const trace::Process& owner_;
-  const uint32_t process_;
   const ComparedSteps& compared_;
   const std::vector<int64_t>& walls_;
-  Period period_;
-  std::set<uint32_t> slow_,
-      usual_;  // periodic steps that are slow, and steps that are not periodic
+  StepSets sets_;  // periodic steps that are slow, and steps that are not periodic
 };
+
+std::vector<int64_t> KindOfSteps::PlacesOf(const std::vector<uint32_t>& steps) const {
+  std::vector<int64_t> places;
+  places.reserve(steps.size());
+  for (const uint32_t step : steps) places.push_back(owner_.steps[step].number);
+  const bool rise =
+      std::adjacent_find(places.begin(), places.end(), std::greater_equal<>()) == places.end();
+  if (!rise) std::iota(places.begin(), places.end(), 0);
+  return places;
+}
 
 bool KindOfSteps::Find(Row* row) {
   if (compared_.steps.size() < kFewestSteps) return false;
-  std::vector<int64_t> lengths, longest, numbers;
+  std::vector<int64_t> lengths, longest, slow;
   for (const uint32_t step : compared_.steps) lengths.push_back(walls_[step]);
   const auto [median, limit] = UsualLengthOf(std::move(lengths));
   // Control steps and those at another level are slow or not all the same.
@@ -78,99 +79,68 @@ bool KindOfSteps::Find(Row* row) {
   if (longest.size() < kFewestSteps) return false;
   std::nth_element(longest.begin(), longest.begin() + 2, longest.end(), std::greater<>());
   const int64_t from = std::max(limit, median + (longest[2] - median) / 2);
-  int64_t last = 0;
-  for (const uint32_t step : all) {
-    last = std::max(last, owner_.steps[step].number);
-    if (walls_[step] > from) numbers.push_back(owner_.steps[step].number);
+  const std::vector<int64_t> places = PlacesOf(all);
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (walls_[all[i]] > from) slow.push_back(places[i]);
   }
-  std::sort(numbers.begin(), numbers.end());
-  period_ = FindPeriod(numbers, last);
-  if (period_.period == 0) return false;
+  Period period = FindPeriod(slow, places.back());
+  if (period.period == 0) return false;
   std::vector<int64_t> usual, periodic;
-  for (const uint32_t step : all) {
-    const bool slow = IsPeriodic(step) && walls_[step] > from;
-    if (!slow && IsPeriodic(step)) continue;
-    (slow ? periodic : usual).push_back(walls_[step]);
-    if (owner_.steps[step].profiled()) (slow ? slow_ : usual_).insert(step);
+  for (size_t i = 0; i < all.size(); ++i) {
+    const bool is_periodic = period.Has(places[i]), is_slow = walls_[all[i]] > from;
+    if (is_periodic && !is_slow) continue;
+    (is_periodic ? periodic : usual).push_back(walls_[all[i]]);
+    if (owner_.steps[all[i]].profiled()) (is_periodic ? sets_.more : sets_.usual).insert(all[i]);
   }
-  *row = {process_, compared_.kind, period_, Median(usual), Median(periodic), ""};
+  const auto first = std::lower_bound(places.begin(), places.end(), period.first);
+  period.first = owner_.steps[all[static_cast<size_t>(first - places.begin())]].number;
+  *row = {sets_.process, compared_.kind, period, Median(usual), Median(periodic), ""};
   FindWork(row);
   return true;
 }
 
-// The operation of which a periodic step has most more than another: its text and how much in ns.
-std::pair<std::string, double> KindOfSteps::TopOperation() const {
-  std::map<uint32_t, double> more;  // by operation
-  for (const StepCell& cell : accounting_.processes[process_].overlap.steps) {
-    const auto ns = static_cast<double>(cell.ns);
-    if (slow_.contains(cell.step)) more[cell.operation] += ns / static_cast<double>(slow_.size());
-    if (usual_.contains(cell.step)) more[cell.operation] -= ns / static_cast<double>(usual_.size());
-  }
-  const auto top = std::max_element(more.begin(), more.end(),
-                                    [](auto& a, auto& b) { return a.second < b.second; });
-  if (top == more.end()) return {"", 0};
-  return {std::string(trace_.text(accounting_.names.operations[top->first])), top->second};
-}
-
-// The same of lines that samples of the lead saw.
-std::pair<std::string, double> KindOfSteps::TopLine() const {
-  const trace::SampleReader reader(trace_.strings);
-  if (!reader.any() || owner_.lead.value >= trace_.tracks.size()) return {"", 0};
-  std::vector<uint32_t> order(slow_.begin(), slow_.end());
-  order.insert(order.end(), usual_.begin(), usual_.end());
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return owner_.steps[a].begin_ns < owner_.steps[b].begin_ns;
-  });
-  std::map<uint32_t, double> more;  // by StringId
-  size_t at = 0;
-  reader.ForEach(trace_, trace_.tracks[owner_.lead.value],
-                 [&](int64_t when, const trace::Sample& sample) {
-                   while (at < order.size() && owner_.steps[order[at]].end_ns <= when) ++at;
-                   if (at == order.size() || owner_.steps[order[at]].begin_ns > when) return;
-                   if (sample.thread != 0 || !sample.own_line.valid()) return;
-                   const auto ns = static_cast<double>(sample.covers_ns);
-                   if (slow_.contains(order[at])) {
-                     more[sample.own_line.value] += ns / static_cast<double>(slow_.size());
-                   } else if (usual_.contains(order[at])) {
-                     more[sample.own_line.value] -= ns / static_cast<double>(usual_.size());
-                   }
-                 });
-  const auto top = std::max_element(more.begin(), more.end(),
-                                    [](auto& a, auto& b) { return a.second < b.second; });
-  if (top == more.end()) return {"", 0};
-  return {std::string(trace_.text({top->first})), top->second};
-}
-
 void KindOfSteps::FindWork(Row* row) const {
+  if (sets_.more.empty() || sets_.usual.empty()) return;
   const double third = static_cast<double>(row->periodic_ns - row->usual_ns) / 3;
-  const auto [line, line_ns] = TopLine();
-  const auto [operation, operation_ns] = TopOperation();
-  if (line_ns >= third) {
-    row->work = line;
+  const MoreWork line = LineWithMore(context_, sets_);
+  const MoreWork operation = OperationWithMore(context_, sets_);
+  if (line.extra_ns() >= third) {
+    row->work = line.what;
     row->what = "line";
-  } else if (operation_ns >= third && !operation.empty()) {
-    row->work = operation;
+  } else if (operation.extra_ns() >= third && !operation.what.empty()) {
+    row->work = operation.what;
     row->what = "operation";
   }
 }
 
+uint64_t Distance(int64_t from, int64_t to) {
+  return static_cast<uint64_t>(to) - static_cast<uint64_t>(from);
+}
+
 }  // namespace
+
+bool Period::Has(int64_t place) const {
+  return place >= first && Distance(first, place) % static_cast<uint64_t>(period) == 0;
+}
 
 Period FindPeriod(const std::vector<int64_t>& slow, int64_t last) {
   Period best;
   if (slow.size() < kFewestSlow) return best;
-  std::set<int64_t> candidates;
-  for (size_t i = 1; i < slow.size(); ++i) candidates.insert(slow[i] - slow[i - 1]);
-  for (const int64_t period : candidates) {
-    if (period < 2) continue;
-    std::map<int64_t, std::vector<int64_t>> by_rest;
-    for (const int64_t number : slow) by_rest[number % period].push_back(number);
+  std::map<uint64_t, size_t> distances;  // of neighbours: how often
+  for (size_t i = 1; i < slow.size(); ++i) ++distances[Distance(slow[i - 1], slow[i])];
+  for (const auto& [distance, times] : distances) {
+    // Of n places a fifth may be empty, and of the slow ones a third may lie between: a sixth of
+    // them, less one, follow another at the distance of the period.
+    if (distance < 2 || distance > INT64_MAX || 6 * (times + 1) < slow.size()) continue;
+    const auto period = static_cast<int64_t>(distance);
+    std::map<uint64_t, std::vector<int64_t>> by_rest;
+    for (const int64_t place : slow) by_rest[Distance(slow[0], place) % distance].push_back(place);
     for (const auto& [rest, numbers] : by_rest) {
       const auto count = static_cast<int64_t>(numbers.size());
-      const int64_t places = (last - numbers.front()) / period + 1;
-      if (count < static_cast<int64_t>(kFewestSlow) || 5 * count < 4 * places) continue;
+      const uint64_t places = Distance(numbers.front(), last) / distance + 1;
+      if (numbers.size() < kFewestSlow || 5 * numbers.size() / 4 < places) continue;
       if (3 * numbers.size() < 2 * slow.size() || count <= best.count) continue;
-      best = {period, numbers.front(), count, places - count};
+      best = {period, numbers.front(), count, static_cast<int64_t>(places) - count};
     }
   }
   return best;

@@ -9,14 +9,16 @@
 
 namespace crosscut::analyze {
 
-// Every `period`-th number from `first` on.
+// Every `period`-th place from `first` on.
 struct Period {
   int64_t period = 0, first = 0;
-  int64_t count = 0;   // of the numbers that follow it
-  int64_t missed = 0;  // numbers that would follow it and are not there
+  int64_t count = 0;   // of the slow places that follow it
+  int64_t missed = 0;  // places that would follow it and are not slow
+  // Whether it holds that place. Requires: it is one.
+  bool Has(int64_t place) const;
 };
 
-// The period that `slow` follows: sorted, different numbers of steps, the last step of all being
+// The period that `slow` follows: sorted, different places of steps, the last step of all being at
 // `last`. At least 3 of them follow it, they are at least two thirds of all, and at most a fifth of
 // the places of the period is empty. A `period` of 0: there is none.
 Period FindPeriod(const std::vector<int64_t>& slow, int64_t last);

@@ -27,6 +27,7 @@ TEST(FindPeriod, BearsAFewOthers) {
 TEST(FindPeriod, FindsNoneInFewOrInNeighbours) {
   EXPECT_EQ(FindPeriod({}, 100).period, 0);
   EXPECT_EQ(FindPeriod({10, 20}, 30).period, 0);
+  EXPECT_EQ(FindPeriod({10, 20, 30}, 35).period, 10);  // three are enough
   EXPECT_EQ(FindPeriod({5, 6, 7, 8}, 100).period, 0);
 }
 
@@ -46,6 +47,29 @@ TEST(FindPeriod, IsRightForRandomPeriodsAndRarelyFindsOneInChance) {
     found += FindPeriod({slow.begin(), slow.end()}, 999).period != 0;
   }
   EXPECT_LE(found, 2);
+}
+
+// As a damaged log may have them; of few distances each may be the period.
+TEST(FindPeriod, TakesAnyNumbers) {
+  EXPECT_EQ(FindPeriod({-15, -5, 5, 15, 25}, 25).period, 10);
+  EXPECT_EQ(FindPeriod({INT64_MIN, -1, INT64_MAX}, INT64_MAX).period, 0);
+  std::vector<int64_t> slow = {0};
+  for (int64_t i = 1; i < 200'000; ++i) slow.push_back(slow.back() + i);
+  EXPECT_EQ(FindPeriod(slow, slow.back()).period, 0);
+}
+
+TEST(PeriodicSteps, CountStepsWhoseNumbersBeginAnewByTheirOrder) {
+  std::string text = "process train pid=7 window=0..100000\nthread main tid=7 main lead\n";
+  int64_t at = 0;
+  for (int step = 0; step < 90; ++step) {
+    const int64_t until = at + (step % 10 == 9 ? 700 : 100 + step % 3);
+    text += "step step " + std::to_string(at) + " " + std::to_string(until) +
+            " number=" + std::to_string(step % 30) + "\n";
+    at = until;
+  }
+  const trace::Trace trace = testing::Parse(text);
+  EXPECT_EQ(testing::Rows(trace, "periodic_steps"),
+            (std::vector<std::string>{"train step 10 9 9 0 101 700 599 - none"}));
 }
 
 TEST(PeriodicSteps, NamesTheOperationThatTheyHaveMore) {

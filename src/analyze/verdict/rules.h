@@ -15,6 +15,7 @@ struct VerdictRule {
   // As the first, and as a further one: "{share}", "{of}" and "{who}" stand for "78 %", "the steps"
   // and the rank that comes last.
   const char *headline = "", *also = "";
+  const char* kind = "";    // in a list: "Python 33 %"
   const char* action = "";  // one thing to do
   const char* table;        // where to look next
 };

@@ -13,7 +13,9 @@
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_work.h"
 #include "src/analyze/figures.h"
+#include "src/analyze/intervals.h"
 #include "src/analyze/verdict/causes.h"
+#include "src/analyze/verdict/places.h"
 #include "src/analyze/verdict/rules.h"
 
 namespace crosscut::analyze {
@@ -21,14 +23,20 @@ namespace {
 
 constexpr size_t kMostRows = 3;      // of a process
 constexpr size_t kFewestSteps = 10;  // for an interval
-constexpr double kFreedomOfBlock =
-    1.2;  // blocks that overlap tell more than those beside each other
 // Below, a line is known to a third of its time at best, and another may well take as much.
 constexpr int64_t kFewSamples = 10;
+// From so much of a place's time on, the headline tells one cause.
+constexpr double kMostOfPlace = 0.85;
+constexpr double kWorthListing = 0.05;  // of a place's time, of one cause
+constexpr double kWorthTelling = 0.02;  // of the steps, at other lines that a place calls
 
 constexpr char kWherePythonAloneIsSampled[] =
     "do this work once, in native code, or outside the loop. Native code that nothing wraps counts "
     "as Python here: --python=samples tells them apart";
+
+constexpr char kWhereSimulatorsRunAlready[] =
+    "make this line cheaper: simulators run in parallel already, and each step waits for the "
+    "slowest";
 
 struct Row {
   uint32_t process;
@@ -60,12 +68,8 @@ std::string Fill(std::string_view text, double share, const char* of, const std:
   return out;
 }
 
-// 95 % bounds of the share of `cause`. Neighbours are alike, so what tells is how the sums of
-// blocks of consecutive steps differ: of all blocks, those over the end included, which go on at
-// the begin. The number of a block's steps is the square root of all, the usual compromise. Few
-// blocks spread less than many: by the steps that a block has of all, and as Student's factor says.
+// 95 % bounds of the share of `cause`.
 std::pair<double, double> BoundsOf(const ProcessCauses& causes, size_t cause) {
-  const size_t n = causes.steps.size();
   constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
   std::vector<double> parts, wholes;
   for (const auto& step : causes.steps) {
@@ -73,32 +77,21 @@ std::pair<double, double> BoundsOf(const ProcessCauses& causes, size_t cause) {
     wholes.push_back(std::accumulate(step.begin(), step.end(), 0.0));
   }
   const double whole = std::accumulate(wholes.begin(), wholes.end(), 0.0);
-  if (n < kFewestSteps || whole <= 0) return {kUnknown, kUnknown};
-  const double share = std::accumulate(parts.begin(), parts.end(), 0.0) / whole;
-  const auto length = static_cast<size_t>(std::sqrt(static_cast<double>(n)));
-  const auto beyond = [&](size_t i) { return parts[i % n] - share * wholes[i % n]; };
-  double block = 0, squares = 0;
-  for (size_t i = 0; i < length; ++i) block += beyond(i);
-  for (size_t i = 0; i < n; ++i) {
-    squares += block * block;
-    block += beyond(i + length) - beyond(i);
-  }
-  const double blocks = static_cast<double>(n) / static_cast<double>(length);
-  const double error = std::sqrt(squares / static_cast<double>(length) * blocks / (blocks - 1));
-  const double reach = StudentFactor(kFreedomOfBlock * blocks - 1) * error / whole;
-  return {std::max(0.0, share - reach), std::min(1.0, share + reach)};
+  if (parts.size() < kFewestSteps || whole <= 0) return {kUnknown, kUnknown};
+  const Ratio share = RatioOf(parts, wholes);
+  return {std::max(0.0, share.value - share.half), std::min(1.0, share.value + share.half)};
 }
 
 // Whether more than a few steps have it, as far as that is known: it is worth saying without those
 // in which it takes most, half as many as the square root of all. A first step that compiles may
 // take half of a short run, and says nothing of the others.
-bool Lasts(const ProcessCauses& causes, Cause cause) {
-  const size_t n = causes.steps.size();
-  if (cause == Cause::kPreemption || n < kFewestSteps) return true;  // it is not told by step
-  std::vector<std::pair<int64_t, int64_t>> steps;                    // of the cause, of all
-  for (const auto& step : causes.steps) {
-    steps.emplace_back(step[static_cast<size_t>(cause)],
-                       std::accumulate(step.begin(), step.end(), int64_t{0}));
+bool Lasts(const ProcessCauses& causes, const std::vector<int64_t>& parts) {
+  const size_t n = parts.size();
+  if (n < kFewestSteps) return true;
+  std::vector<std::pair<int64_t, int64_t>> steps;  // of it, of all
+  for (size_t i = 0; i < n; ++i) {
+    steps.emplace_back(parts[i],
+                       std::accumulate(causes.steps[i].begin(), causes.steps[i].end(), int64_t{0}));
   }
   std::sort(steps.begin(), steps.end());
   steps.resize(n - static_cast<size_t>(std::ceil(std::sqrt(static_cast<double>(n)) / 2)));
@@ -107,25 +100,79 @@ bool Lasts(const ProcessCauses& causes, Cause cause) {
   return Share(part, whole) >= kWorthSaying;
 }
 
+bool Lasts(const ProcessCauses& causes, Cause cause) {
+  std::vector<int64_t> parts;
+  if (cause == Cause::kPreemption) return true;  // it is not told by step
+  for (const auto& step : causes.steps) parts.push_back(step[static_cast<size_t>(cause)]);
+  return Lasts(causes, parts);
+}
+
+const VerdictRule& RuleOf(Cause cause) { return VerdictRules()[static_cast<size_t>(cause)]; }
+
+// What a verdict is about: a cause, with the place that has most of it; or a place whose time has
+// several causes, of which this is the first.
+struct Subject {
+  Cause cause;
+  const Place* place = nullptr;  // null: no line is known
+  bool several = false;
+  double share = 0;        // of the steps: the cause's, or, with several, the place's
+  bool elsewhere = false;  // the cause is told of another place, too, which is left out here
+};
+
+const char* OfText(const ProcessCauses& causes) {
+  return causes.part == WindowPart::kSteps ? "the steps" : "the window";
+}
+
+// "waiting for another process 60 %, native code 15 %": all but the smallest parts of the place.
+std::string KindsText(const Place& place, int64_t total_ns, double error) {
+  std::vector<size_t> order(kCauses);
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return place.causes[a] > place.causes[b]; });
+  std::string out;
+  for (const size_t c : order) {
+    if (Share(place.causes[c], place.all.ns) < kWorthListing) break;
+    out += (out.empty() ? "" : ", ") + std::string(VerdictRules()[c].kind) + " " +
+           ShareText(Share(place.causes[c], total_ns), error);
+  }
+  return out;
+}
+
 class Verdicts {
  public:
   explicit Verdicts(const Context& context)
-      : trace_(context.trace()), context_(context), causes_(context.Shared<Causes>()) {}
+      : trace_(context.trace()),
+        context_(context),
+        causes_(context.Shared<Causes>()),
+        places_(context.Shared<Places>()) {}
   std::vector<Row> Make();
 
  private:
-  // The causes of a process that are told, the first first.
-  std::vector<Cause> Chosen(const ProcessCauses& causes) const;
-  Row RowOf(uint32_t process, Cause cause, int64_t rank) const;
+  // What is told of a process, the first first.
+  std::vector<Subject> Chosen(uint32_t process) const;
+  const Place* BurdenPlace(uint32_t process) const;
+  // The place with most of a cause, but for `other`; null: none is known.
+  const Place* PlaceOf(uint32_t process, Cause cause, const Place* other) const;
+  Row RowOf(uint32_t process, const Subject& subject, int64_t rank) const;
   Row NothingStandsOut(uint32_t process) const;
-  struct Place {
-    std::string blame, words;
-    double share;  // of the cause
-  };
-  Place PlaceOf(uint32_t process, Cause cause) const;
+  // What `row` is to say where no line is known: a name or an operation, with its part of the
+  // cause, of which no more is told than the subject has.
+  void BlameName(uint32_t process, const Subject& subject, Row* row) const;
+  void BlamePlace(uint32_t process, const Subject& subject, Row* row) const;
+  std::string AmountText(uint32_t process, int64_t ns) const;
+  // ", most of it in NAME; operation OP"
+  std::string MostText(uint32_t process, Cause cause) const;
+  // The operation that has half of it at least; "": none does.
+  std::string OperationOf(const CauseSum& sum) const;
   // The process for which this one waits longest in collectives; "": it does not.
   std::string LateRank(const ProcessCauses& causes) const;
-  BlamedLines LinesOf(uint32_t process, Cause cause) const;
+  // Simulators that run in other processes while this one waits for them. A step of them all takes
+  // as long as the slowest does.
+  struct Simulators {
+    std::vector<uint32_t> slowest;  // one, or all that take about as long
+    size_t processes = 0;           // 0: it does not wait for others
+  };
+  Simulators SimulatorsFor(uint32_t process) const;
   // The name that has most of a cause's time; "": none has any.
   struct Top {
     std::string name;
@@ -136,38 +183,93 @@ class Verdicts {
   const trace::Trace& trace_;
   const Context& context_;
   const Causes& causes_;
+  const Places& places_;
 };
 
-std::vector<Cause> Verdicts::Chosen(const ProcessCauses& causes) const {
-  const auto share = [&](const VerdictRule& rule) {
-    return Share(causes.causes[static_cast<size_t>(rule.cause)].ns, causes.total_ns);
+// One that is no part of the program's purpose, and that without which a step would be a third
+// faster, whatever causes its time has. Where a cause takes more than twice as much elsewhere, that
+// is what bounds the steps.
+const Place* Verdicts::BurdenPlace(uint32_t process) const {
+  const ProcessCauses& causes = causes_.processes[process];
+  for (const Place& place : places_.processes[process]) {
+    double burden = 0, most = 0;
+    for (size_t c = 0; c < kCauses; ++c) {
+      const VerdictRule& rule = VerdictRules()[c];
+      if (rule.first_from > 1) continue;
+      if (!rule.purpose) burden += Share(place.causes[c], causes.total_ns);
+      most = std::max(most, Share(causes.causes[c].ns - place.causes[c], causes.total_ns));
+    }
+    if (place.own.share < kBurdenFrom) break;  // the longest stand first
+    const bool enough = burden >= std::max(kBurdenFrom, kBurdenToPurpose * most);
+    if (enough && 2 * burden > place.own.share && place.own.low >= kWorthSaying &&
+        Lasts(causes, place.steps)) {
+      return &place;
+    }
+  }
+  return nullptr;
+}
+
+const Place* Verdicts::PlaceOf(uint32_t process, Cause cause, const Place* other) const {
+  const auto c = static_cast<size_t>(cause);
+  const Place* most = nullptr;
+  for (const Place& place : places_.processes[process]) {
+    if (&place == other || place.causes[c] == 0) continue;
+    if (most == nullptr || place.causes[c] > most->causes[c]) most = &place;
+  }
+  return most;
+}
+
+std::vector<Subject> Verdicts::Chosen(uint32_t process) const {
+  const ProcessCauses& causes = causes_.processes[process];
+  std::vector<Subject> out;
+  const Place* first = BurdenPlace(process);
+  if (first != nullptr) {
+    const Cause cause = first->cause();
+    const auto c = static_cast<size_t>(cause);
+    const bool several = Share(first->causes[c], first->all.ns) < kMostOfPlace;
+    const double share = several ? first->own.share : Share(causes.causes[c].ns, causes.total_ns);
+    out.push_back({cause, first, several, share, false});
+  }
+  // What is left of a cause, where a place with several causes is told before it.
+  const auto left = [&](Cause cause) {
+    const auto c = static_cast<size_t>(cause);
+    if (out.empty() || first == nullptr) return Share(causes.causes[c].ns, causes.total_ns);
+    if (!out[0].several && cause == out[0].cause) return 0.0;
+    return Share(causes.causes[c].ns - first->causes[c], causes.total_ns);
   };
   std::vector<const VerdictRule*> order;
-  for (const VerdictRule& rule : VerdictRules()) {
-    if (rule.first_from < 1 && share(rule) >= kWorthSaying) order.push_back(&rule);
-  }
   double purpose = 0;  // the largest
-  for (const auto* rule : order) purpose = std::max(purpose, rule->purpose ? share(*rule) : 0);
-  const auto is_burden = [&](const VerdictRule& rule) {
-    return !rule.purpose && share(rule) >= std::max(rule.first_from, kBurdenToPurpose * purpose);
-  };
   std::set<Cause> lasting;
-  for (const auto* rule : order) {
-    if (Lasts(causes, rule->cause)) lasting.insert(rule->cause);
+  for (const VerdictRule& rule : VerdictRules()) {
+    if (rule.first_from > 1 || left(rule.cause) < kWorthSaying) continue;
+    order.push_back(&rule);
+    if (rule.purpose) purpose = std::max(purpose, left(rule.cause));
+    if (Lasts(causes, rule.cause)) lasting.insert(rule.cause);
   }
+  const auto is_burden = [&](const VerdictRule& rule) {
+    return !rule.purpose &&
+           left(rule.cause) >= std::max(rule.first_from, kBurdenToPurpose * purpose);
+  };
   // A burden that may stand first goes before the program's purpose; then the largest.
   std::stable_sort(order.begin(), order.end(), [&](const auto* a, const auto* b) {
     const bool a_lasts = lasting.contains(a->cause), b_lasts = lasting.contains(b->cause);
     if (a_lasts != b_lasts) return a_lasts;
-    return is_burden(*a) != is_burden(*b) ? is_burden(*a) : share(*a) > share(*b);
+    if (is_burden(*a) != is_burden(*b)) return is_burden(*a);
+    return left(a->cause) > left(b->cause);
   });
-  if (order.empty() || !lasting.contains(order[0]->cause)) return {};
-  if (share(*order[0]) < order[0]->first_from) return {};
-  std::vector<Cause> out;
-  for (const VerdictRule* rule : order) out.push_back(rule->cause);
-  if (out.size() > kMostRows) out.resize(kMostRows);
-  if (share(VerdictRules()[static_cast<size_t>(Cause::kPreemption)]) >= kPreemptionFrom) {
-    out.push_back(Cause::kPreemption);
+  if (first == nullptr) {
+    if (order.empty() || !lasting.contains(order[0]->cause)) return {};
+    if (left(order[0]->cause) < order[0]->first_from) return {};
+  }
+  for (const VerdictRule* rule : order) {
+    if (out.size() == kMostRows) break;
+    const bool elsewhere = first != nullptr && first->causes[static_cast<size_t>(rule->cause)] > 0;
+    out.push_back(
+        {rule->cause, PlaceOf(process, rule->cause, first), false, left(rule->cause), elsewhere});
+  }
+  const CauseSum& queue = causes.causes[static_cast<size_t>(Cause::kPreemption)];
+  if (Share(queue.ns, causes.total_ns) >= kPreemptionFrom) {
+    out.push_back({Cause::kPreemption, nullptr, false, Share(queue.ns, causes.total_ns), false});
   }
   return out;
 }
@@ -178,29 +280,27 @@ std::string Verdicts::LateRank(const ProcessCauses& causes) const {
   return late == causes.ranks.end() ? "" : context_.process_title({late->first});
 }
 
-// Where samples saw the lead; for what another process does for it, where they saw that process.
-BlamedLines Verdicts::LinesOf(uint32_t process, Cause cause) const {
-  const BlamedLines& own = causes_.processes[process].causes[static_cast<size_t>(cause)].lines;
-  if (cause != Cause::kInput && cause != Cause::kOtherProcess) return own;
-  BlamedLines others;
+Verdicts::Simulators Verdicts::SimulatorsFor(uint32_t process) const {
+  constexpr double kAsSlow = 0.8;
+  const auto sum = [this](uint32_t p) -> const CauseSum& {
+    return causes_.processes[p].causes[static_cast<size_t>(Cause::kSimulator)];
+  };
+  int64_t longest = 0;
+  Simulators out;
+  if (2 * sum(process).others_ns < sum(process).ns) return out;
+  const auto simulates = [&](uint32_t p) {
+    return trace_.processes[p].parent.value == process && sum(p).ns > 0;
+  };
   for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
-    if (p == process) continue;
-    for (size_t c = 0; c < kCauses; ++c) {
-      const auto other = static_cast<Cause>(c);
-      const bool works = other != Cause::kWaiting && other != Cause::kOtherProcess &&
-                         other != Cause::kOtherRank && other != Cause::kLock &&
-                         other != Cause::kUnknown;
-      if (cause == Cause::kInput ? other != Cause::kInput : !works) continue;
-      for (const auto& [line, blamed] : causes_.processes[p].causes[c].lines) {
-        others[line].ns += blamed.ns;
-        others[line].samples += blamed.samples;
-      }
-    }
+    if (!simulates(p)) continue;
+    ++out.processes;
+    longest = std::max(longest, sum(p).ns);
   }
-  int64_t of_own = 0, of_others = 0;
-  for (const auto& [line, blamed] : own) of_own += blamed.samples;
-  for (const auto& [line, blamed] : others) of_others += blamed.samples;
-  return 2 * of_others > of_own ? others : own;
+  for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
+    const auto least = static_cast<int64_t>(kAsSlow * static_cast<double>(longest));
+    if (simulates(p) && sum(p).ns >= least) out.slowest.push_back(p);
+  }
+  return out;
 }
 
 Verdicts::Top Verdicts::TopName(uint32_t process, const CauseSum& sum, Cause cause) const {
@@ -225,94 +325,138 @@ Verdicts::Top Verdicts::TopName(uint32_t process, const CauseSum& sum, Cause cau
   return of(sum.names, sum.ns);
 }
 
-// 95 % bounds of the share that `of_all` samples show as `seen` (Wilson's score).
-std::string BoundsText(int64_t seen, int64_t of_all) {
-  constexpr double kQuantile = 1.96, kSquare = kQuantile * kQuantile;
-  const auto n = static_cast<double>(of_all);
-  const double share = static_cast<double>(seen) / n;
-  const double middle = (share + kSquare / (2 * n)) / (1 + kSquare / n);
-  const double half =
-      kQuantile / (1 + kSquare / n) * std::sqrt(share * (1 - share) / n + kSquare / (4 * n * n));
-  return ShareText(std::max(0.0, middle - half)) + " to " + ShareText(std::min(1.0, middle + half));
+std::string Verdicts::OperationOf(const CauseSum& sum) const {
+  const auto most = std::max_element(sum.operations.begin(), sum.operations.end(),
+                                     [](auto& x, auto& y) { return x.second < y.second; });
+  if (most == sum.operations.end() || most->first == 0 || 2 * most->second < sum.ns) return "";
+  const NameCodes& names = context_.Shared<Accounting>().names;
+  return std::string(trace_.text(names.operations[most->first]));
 }
 
-// The place to look at, and its own part of the cause's time.
-Verdicts::Place Verdicts::PlaceOf(uint32_t process, Cause cause) const {
-  const CauseSum& sum = causes_.processes[process].causes[static_cast<size_t>(cause)];
-  const Accounting& a = context_.Shared<Accounting>();
-  const BlamedLines lines = LinesOf(process, cause);
-  int64_t samples = 0;
-  trace::StringId top;
-  for (const auto& [line, blamed] : lines) {
-    samples += blamed.samples;
-    if (blamed.samples > 0 && (!top.valid() || blamed.samples > lines.at(top).samples)) top = line;
-  }
-  const auto [name, part] = TopName(process, sum, cause);
-  Place place = {"", "", 1};
-  if (top.valid()) {
-    const int64_t seen = lines.at(top).samples;
-    place = {std::string(trace_.text(top)),
-             "; samples saw this line in " + std::to_string(seen) + " of " +
-                 std::to_string(samples) + " (" + BoundsText(seen, samples) + ")",
-             static_cast<double>(seen) / static_cast<double>(samples)};
-    if (seen < kFewSamples) place.words += ", too few to be sure of it";
-    if (!name.empty()) {
-      place.words += (part >= 0.5 ? ", most of it in " : ", the largest part of it in ") + name;
-    }
-  } else if (!name.empty()) {
-    place = {name, "", part};
-  }
-  const auto operation = std::max_element(sum.operations.begin(), sum.operations.end(),
-                                          [](auto& x, auto& y) { return x.second < y.second; });
-  if (operation == sum.operations.end() || operation->first == 0) return place;
-  if (2 * operation->second < sum.ns) return place;
-  const std::string text(trace_.text(a.names.operations[operation->first]));
-  if (place.blame.empty()) place = {text, "", Share(operation->second, sum.ns)};
-  place.words += "; operation " + text;
-  return place;
-}
-
-Row Verdicts::RowOf(uint32_t process, Cause cause, int64_t rank) const {
+std::string Verdicts::MostText(uint32_t process, Cause cause) const {
   const ProcessCauses& causes = causes_.processes[process];
   const CauseSum& sum = causes.causes[static_cast<size_t>(cause)];
-  const VerdictRule& rule = VerdictRules()[static_cast<size_t>(cause)];
-  const bool steps = causes.part == WindowPart::kSteps;
-  Row row = {process, rank, CauseName(cause), "",         Share(sum.ns, causes.total_ns), 0, 0, 0,
+  const auto [name, part] = TopName(process, sum, cause);
+  const std::string operation = OperationOf(sum);
+  std::string out;
+  if (cause == Cause::kLock && 2 * causes.gil_samples > sum.samples) {
+    out = ", where another thread holds the GIL";
+  } else if (!name.empty() && part >= kWorthSaying) {
+    out = (part >= 0.5 ? ", most of it in " : ", the largest part of it in ") + name;
+  }
+  return operation.empty() ? out : out + "; operation " + operation;
+}
+
+// "123 ms of 456 ms, 1.2 ms a step"
+std::string Verdicts::AmountText(uint32_t process, int64_t ns) const {
+  const ProcessCauses& causes = causes_.processes[process];
+  const std::string text = TimeOfText(ns, causes.total_ns);
+  if (causes.steps.empty()) return text + ": no steps were found";
+  return text + ", " + TimeText(ns / static_cast<int64_t>(causes.steps.size())) + " a step";
+}
+
+void Verdicts::BlameName(uint32_t process, const Subject& subject, Row* row) const {
+  const ProcessCauses& causes = causes_.processes[process];
+  const Cause cause = subject.cause;
+  const CauseSum& sum = causes.causes[static_cast<size_t>(cause)];
+  const auto [name, part_of_name] = TopName(process, sum, cause);
+  const std::string operation = OperationOf(sum);
+  double part = 1;
+  if (!name.empty()) {
+    row->blame = name;
+    part = part_of_name;
+    if (!operation.empty()) row->evidence = "; operation " + operation;
+  } else if (!operation.empty()) {
+    row->blame = operation;
+    part = Share(std::max_element(sum.operations.begin(), sum.operations.end(),
+                                  [](auto& x, auto& y) { return x.second < y.second; })
+                     ->second,
+                 sum.ns);
+  }
+  if (subject.elsewhere) part = std::min(part, subject.share / Share(sum.ns, causes.total_ns));
+  row->evidence =
+      AmountText(process, std::llround(part * static_cast<double>(sum.ns))) + row->evidence;
+  const auto [low, high] = BoundsOf(causes, static_cast<size_t>(cause));
+  const double alone = part * Share(sum.alone_ns, sum.ns);  // of the cause
+  row->gain = part * Share(sum.alone_ns, causes.total_ns);
+  row->low = low * alone;
+  row->high = high * alone;
+  if (cause == Cause::kPreemption) {  // its time is not told by step
+    row->gain = row->share;
+    row->low = row->high = std::numeric_limits<double>::quiet_NaN();
+  }
+}
+
+void Verdicts::BlamePlace(uint32_t process, const Subject& subject, Row* row) const {
+  const Place& place = *subject.place;
+  const ProcessCauses& causes = causes_.processes[process];
+  const Place::Part& own = place.own;
+  const double error = (own.high - own.low) / 2;
+  row->blame = LineText(trace_, place.line);
+  row->gain = place.gain.share;
+  row->low = place.gain.low;
+  row->high = place.gain.high;
+  std::string& text = row->evidence;
+  text = AmountText(process, place.all.ns) + "; " + ShareText(own.share, error) + " of " +
+         OfText(causes) + " (" + ShareText(own.low, error) + " to " + ShareText(own.high, error) +
+         " by " + std::to_string(place.all.samples) +
+         (place.all.samples == 1 ? " sample)" : " samples)");
+  if (place.all.samples < kFewSamples) text += ", too few to be sure of it";
+  if (place.lines > 1) {
+    text += ", with " + std::to_string(place.lines - 1) +
+            (place.lines == 2 ? " more line" : " more lines") + " of its loop";
+  }
+  if (place.gain.share >= own.share + kWorthTelling) {
+    text += ", " + ShareText(place.gain.share, error) + " with what it calls";
+  }
+  const size_t most = static_cast<size_t>(place.cause());
+  if (Share(place.causes[most], place.all.ns) < 1 - kWorthListing) {
+    text += ": " + KindsText(place, causes.total_ns, error);
+  } else {
+    text += MostText(process, subject.cause);
+  }
+}
+
+Row Verdicts::RowOf(uint32_t process, const Subject& subject, int64_t rank) const {
+  const ProcessCauses& causes = causes_.processes[process];
+  const Cause cause = subject.cause;
+  const VerdictRule& rule = RuleOf(cause);
+  Row row = {process, rank, CauseName(cause), "",         subject.share, 0, 0, 0,
              "",      "",   rule.table,       rule.action};
-  row.headline = Fill(rank == 1 ? rule.headline : rule.also, row.share,
-                      steps ? "the steps" : "the window", LateRank(causes));
-  if (rank > 1) {
-    row.headline += steps ? " of the steps" : " of the window";
+  row.headline =
+      Fill(rank == 1 ? rule.headline : rule.also, row.share, OfText(causes), LateRank(causes));
+  if (subject.several) {
+    row.headline = "Bound by " + LineText(trace_, subject.place->line) + ": it takes " +
+                   ShareText(row.share) + " of " + OfText(causes) + ".";
+  } else if (rank > 1) {
+    row.headline += std::string(" of ") + OfText(causes) + (subject.elsewhere ? " elsewhere" : "");
     row.headline += Lasts(causes, cause) ? "." : ", most of it in a few steps.";
   }
-  row.gain = Share(sum.alone_ns, causes.total_ns);
-  const auto [low, high] = BoundsOf(causes, static_cast<size_t>(cause));
-  const double alone = Share(sum.alone_ns, sum.ns);  // of the cause
-  row.low = low * alone;
-  row.high = high * alone;
+  const CauseSum& sum = causes.causes[static_cast<size_t>(cause)];
   if (cause == Cause::kPython && sum.samples > 0 && !causes.knows_native) {
     row.action = kWherePythonAloneIsSampled;
   }
-  if (cause == Cause::kPreemption) {  // its time is not told by step
-    row.gain = row.share;
-    row.low = row.high = std::numeric_limits<double>::quiet_NaN();
+  std::string slowest;
+  if (cause == Cause::kSimulator) {
+    const Simulators others = SimulatorsFor(process);
+    if (others.processes > 1) row.action = kWhereSimulatorsRunAlready;
+    if (others.slowest.size() == 1 && others.processes > 1) {
+      slowest = "; the slowest of " + std::to_string(others.processes) + " processes, " +
+                context_.process_title({others.slowest[0]});
+    }
   }
-  const Place place = PlaceOf(process, cause);
-  const int64_t ns = std::llround(place.share * static_cast<double>(sum.ns));
-  row.blame = place.blame;
-  row.evidence = TimeOfText(ns, causes.total_ns);
-  if (!causes.steps.empty()) {
-    row.evidence += ", " + TimeText(ns / static_cast<int64_t>(causes.steps.size())) + " a step";
+  if (subject.place != nullptr) {
+    BlamePlace(process, subject, &row);
   } else {
-    row.evidence += ": no steps were found";
+    BlameName(process, subject, &row);
   }
-  row.evidence += place.words;
+  row.evidence += slowest;
   return row;
 }
 
 Row Verdicts::NothingStandsOut(uint32_t process) const {
   const ProcessCauses& causes = causes_.processes[process];
-  const char* of = causes.part == WindowPart::kSteps ? "the steps" : "the window";
+  const char* of = OfText(causes);
   size_t largest = 0;
   for (size_t c = 0; c < kCauses; ++c) {
     if (static_cast<Cause>(c) == Cause::kPreemption) continue;
@@ -335,7 +479,7 @@ Row Verdicts::NothingStandsOut(uint32_t process) const {
 std::vector<Row> Verdicts::Make() {
   struct Candidate {
     uint32_t process;
-    std::vector<Cause> causes;
+    std::vector<Subject> subjects;
     int weight;  // 2: a burden of its own, 1: it waits for another process, 0: neither
     double share;
   };
@@ -351,14 +495,13 @@ std::vector<Row> Verdicts::Make() {
     const bool speaks = any_steps ? causes.part == WindowPart::kSteps && !causes.steps.empty()
                                   : causes.total_ns == longest && longest > 0;
     if (!speaks) continue;
-    Candidate candidate = {p, Chosen(causes), 0, 0};
-    if (!candidate.causes.empty()) {
-      const auto first = static_cast<size_t>(candidate.causes[0]);
-      const bool waits = candidate.causes[0] == Cause::kCommunication ||
-                         candidate.causes[0] == Cause::kOtherProcess ||
-                         candidate.causes[0] == Cause::kOtherRank;
-      candidate.weight = VerdictRules()[first].purpose ? 0 : waits ? 1 : 2;
-      candidate.share = Share(causes.causes[first].ns, causes.total_ns);
+    Candidate candidate = {p, Chosen(p), 0, 0};
+    if (!candidate.subjects.empty()) {
+      const Subject& first = candidate.subjects[0];
+      const bool waits = first.cause == Cause::kCommunication ||
+                         first.cause == Cause::kOtherProcess || first.cause == Cause::kOtherRank;
+      candidate.weight = RuleOf(first.cause).purpose ? 0 : waits ? 1 : 2;
+      candidate.share = first.share;
     }
     candidates.push_back(std::move(candidate));
     if (!any_steps) break;
@@ -369,10 +512,10 @@ std::vector<Row> Verdicts::Make() {
                    });
   std::vector<Row> rows;
   for (const Candidate& candidate : candidates) {
-    if (candidate.causes.empty()) rows.push_back(NothingStandsOut(candidate.process));
+    if (candidate.subjects.empty()) rows.push_back(NothingStandsOut(candidate.process));
     int64_t rank = 1;
-    for (const Cause cause : candidate.causes) {
-      rows.push_back(RowOf(candidate.process, cause, rank++));
+    for (const Subject& subject : candidate.subjects) {
+      rows.push_back(RowOf(candidate.process, subject, rank++));
     }
   }
   return rows;

@@ -21,6 +21,7 @@ constexpr Category kNone = {Place::kNowhere, Layer::kNone, Kind::kSpan, false};
 constexpr Category kOperator = {Place::kThread, Layer::kFramework, Kind::kSpan, false};
 constexpr Category kPython = {Place::kThread, Layer::kPython, Kind::kSpan, false};
 constexpr Category kAnnotation = {Place::kThread, Layer::kNone, Kind::kOperation, false};
+constexpr Category kFound = {Place::kThread, Layer::kNone, Kind::kOperation, false, true};
 
 // Kineto's activity types (libkineto/include/ActivityType.h), as it writes them now and as PyTorch
 // 1.8 to 1.11 wrote them ("Operator", "Kernel"); and VizTracer's one. In lower case.
@@ -39,7 +40,7 @@ constexpr Entry kEntries[] = {
     {"cpu_instant_event", Category()},
     {"memory", Category()},
     // Crosscut's own: what Kineto has no word for.
-    {"operation", kAnnotation},
+    {"operation", kFound},
     {"framework", {Place::kThread, Layer::kFramework, Kind::kSpan, false}},
     {"simulator", {Place::kThread, Layer::kSimulator, Kind::kSpan, false}},
     {"data", {Place::kThread, Layer::kData, Kind::kSpan, false}},

@@ -24,6 +24,7 @@ struct Category {
   trace::Layer layer = trace::Layer::kNative;
   trace::Kind kind = trace::Kind::kSpan;
   bool launches = false;  // its correlation leads to work on a device
+  bool found = false;     // an adapter of Crosscut's found it, the program did not declare it
 };
 
 // The category of that name, in upper or lower case. Null where it is not known; use Category()

@@ -23,15 +23,15 @@ ChromeEdges::Thread& ChromeEdges::ThreadOf(const JsonEvent& event) {
 }
 
 void ChromeEdges::Begin(const JsonEvent& event, ChromeRow* row, trace::StringId text,
-                        const ChromeSpan& span) {
+                        const ChromeSpan& span, uint32_t aside) {
   Thread& thread = ThreadOf(event);
   thread.last_row = row;
-  thread.edges.push_back({span.begin_ns, text, row, true, span.name, span.owner, kOpen});
+  thread.edges.push_back({span.begin_ns, text, row, true, span.name, span.owner, kOpen, aside});
 }
 
 void ChromeEdges::End(const JsonEvent& event, trace::StringId text, uint32_t owner) {
   Thread& thread = ThreadOf(event);
-  thread.edges.push_back({event.ts_ns, text, thread.last_row, false, {}, owner, kOpen});
+  thread.edges.push_back({event.ts_ns, text, thread.last_row, false, {}, owner});
 }
 
 ChromeRow* ChromeEdges::RowOf(const JsonEvent& event) { return ThreadOf(event).last_row; }
@@ -46,7 +46,7 @@ uint64_t ChromeEdges::PutEndless(const ChromeTimes& times, int64_t last_ns) {
   const uint64_t far =
       std::erase_if(endless_, [&](const Edge& begin) { return !times.Has(begin.at_ns); });
   for (const Edge& begin : endless_) {
-    Put(begin, {std::max(last_ns, begin.at_ns), {}, nullptr, false, {}, kNoArgs, kOpen});
+    Put(begin, {std::max(last_ns, begin.at_ns), {}, nullptr, false, {}, kNoArgs});
   }
   return far;
 }
@@ -105,6 +105,11 @@ uint32_t ChromeEdges::Joined(const Edge& begin, const Edge& end) {
 }
 
 void ChromeEdges::Put(const Edge& begin, const Edge& end) {
+  if (begin.aside != kSpan) {
+    lost_args_ += end.owner != kNoArgs ? 1 : 0;
+    asides_.push_back({begin.aside, end.at_ns, begin.end != kOpen});
+    return;
+  }
   uint32_t owner = begin.owner;
   if (end.owner != kNoArgs && end.row != begin.row) {
     ++lost_args_;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 
@@ -50,6 +52,11 @@ bool IsStep(std::string_view name, int64_t* number) {
   return std::from_chars(name.data(), name.data() + name.size(), *number).ec == std::errc();
 }
 
+// In Crosscut's exports, of a span that has the name of a step.
+bool IsNoStep(const JsonArg& field) {
+  return field.key == "crosscutStep" && field.value.text == "false";
+}
+
 // What Kineto marks in the trace as a whole.
 bool IsOfTheTrace(const JsonEvent& event) {
   if (!event.cat.empty() || event.pid.kind != JsonValue::Kind::kText) return false;
@@ -78,8 +85,8 @@ bool IsCollective(std::string_view name) {
 void ChromeEvents::OnEvent(const JsonEvent& event) {
   switch (event.ph) {
     case 'X': return TakeSpan(event);
-    case 'B':
-    case 'E': return TakeBeginEnd(event);
+    case 'B': return TakeBegin(event);
+    case 'E': return TakeEnd(event);
     case 'i':
     case 'I':
     case 'R': return TakeInstant(event);
@@ -229,6 +236,7 @@ trace::NameId ChromeEvents::NameOf(KnownCategory* category, std::string_view tex
     if (host && IsCollective(text)) layer = Layer::kComm, kind = Kind::kSpan;
     trace::Name made = {id, kind, layer, /*waits=*/false, {}};
     made.category = category->name;
+    made.found = category->category.found;
     name = builder_.AddName(made);
   }
   return name;
@@ -322,7 +330,7 @@ void ChromeEvents::ForEachArg(const JsonEvent& event, Put put) {
     PutArg(arg, value, put);
   };
   for (const JsonArg& other : event.others) {
-    if (!IsUsualScope(other)) put_beside(other.key, other.value);
+    if (!IsUsualScope(other) && !IsNoStep(other)) put_beside(other.key, other.value);
   }
   if (event.ph == 'I' || event.ph == 'R') {  // older words for i
     put_beside("ph", {JsonValue::Kind::kText, {&event.ph, 1}});
@@ -372,6 +380,7 @@ void ChromeEvents::TellStep(const JsonEvent& event, FileStep* step) {
     if (arg.key == "kind" && arg.value.kind == JsonValue::Kind::kText)
       kind = TextOf(arg.value.text);
     if (arg.key == "after_switch") step->after_switch = arg.value.text == "1";
+    if (arg.key == "open") step->open = arg.value.text == "1";
     for (uint8_t level = 0; arg.key == "level" && level < trace::kDetails; ++level) {
       if (arg.value.text == trace::StepLevelName(level)) step->level = level;
     }
@@ -379,51 +388,111 @@ void ChromeEvents::TellStep(const JsonEvent& event, FileStep* step) {
   step->name = builder_.AddName({kind, trace::Kind::kStep, trace::Layer::kNone, false, {}});
 }
 
+// Crosscut writes them into a row of their own, and beside them whose they are.
+ChromeRow* ChromeEvents::RowOfStep(const JsonEvent& event) {
+  const JsonArg* thread = Find(event, "thread");
+  if (thread == nullptr || !IsId(thread->value.text)) return RowOf(event, Place::kThread);
+  JsonEvent of_thread;
+  of_thread.pid = event.pid;
+  of_thread.tid = thread->value;
+  return RowOf(of_thread, Place::kThread);
+}
+
+ChromeEvents::Aside ChromeEvents::AsideOf(const JsonEvent& event, const KnownCategory& known) {
+  Aside out;
+  out.step.begin_ns = out.step.end_ns = event.ts_ns;
+  if (known.category.place == Place::kNowhere) {
+    out.kind = Aside::kWindow;
+    return out;
+  }
+  const bool step = known.category.place == Place::kThread &&
+                    IsStep(event.name, &out.step.number) &&
+                    std::none_of(event.others.begin(), event.others.end(), IsNoStep);
+  out.row = step ? RowOfStep(event) : RowOf(event, known.category.place);
+  if (out.row->left_out || (out.row->of_host && IsBookkeeping(event.name))) {
+    out.kind = Aside::kLeftOut;
+  } else if (step) {
+    out.kind = Aside::kStep;
+    TellStep(event, &out.step);
+  }
+  if (out.kind != Aside::kLeftOut) CountSpan(event, known, out.row);
+  return out;
+}
+
+void ChromeEvents::TakeAside(const Aside& aside) {
+  if (aside.kind == Aside::kStep) steps_.push_back({aside.step, aside.row});
+  if (aside.kind == Aside::kWindow) windows_.push_back({aside.step.begin_ns, aside.step.end_ns});
+}
+
 void ChromeEvents::TakeSpan(const JsonEvent& event) {
   KnownCategory* known = KnownOf(event.cat);
-  if (known->category.place == Place::kNowhere) return TakeWindow(event);
   if (event.ts_ns == JsonEvent::kNoTime || event.dur_ns == JsonEvent::kNoTime) {
-    ++told_.timeless;
+    told_.timeless += known->category.place == Place::kNowhere ? 0 : 1;
     return Keep(event);
   }
-  ChromeRow* row = RowOf(event, known->category.place);
-  if (row->left_out || (row->of_host && IsBookkeeping(event.name))) return Keep(event);
-  CountSpan(event, *known, row);
-  told_.negative += event.dur_ns < 0 ? 1 : 0;
+  Aside aside = AsideOf(event, *known);
   const int64_t end = event.ts_ns + std::max<int64_t>(event.dur_ns, 0);
-  int64_t number = 0;
-  const bool step = known->category.place == Place::kThread && IsStep(event.name, &number);
-  const ChromeSpan taken = {event.ts_ns, end, NameOf(known, event.name), TakeArgs(event, row)};
-  if (step) {
-    FileStep told = {event.ts_ns, end, number, {}, {}};
-    TellStep(event, &told);
-    steps_.push_back({told, row});
+  aside.step.end_ns = end;
+  if (aside.kind != Aside::kNone) {
     Keep(event);
+    TakeAside(aside);
   } else {
-    row->spans.push_back(taken);
-    KeepPlace(taken.name, /*instant=*/false, row);
+    const ChromeSpan taken = {event.ts_ns, end, NameOf(known, event.name),
+                              TakeArgs(event, aside.row)};
+    aside.row->spans.push_back(taken);
+    KeepPlace(taken.name, /*instant=*/false, aside.row);
   }
+  if (aside.kind == Aside::kLeftOut || aside.kind == Aside::kWindow) return;
+  told_.negative += event.dur_ns < 0 ? 1 : 0;
   Spread(event.ts_ns, end);
 }
 
-void ChromeEvents::TakeBeginEnd(const JsonEvent& event) {
+void ChromeEvents::TakeBegin(const JsonEvent& event) {
   if (!TakeTime(event)) return;
-  Spread(event.ts_ns, event.ts_ns);
-  if (event.ph == 'E') {
-    ChromeRow* row = edges_.RowOf(event);
-    other_ids_ = false;
-    const StringId text = event.name.empty() ? StringId::None() : TextOf(event.name);
-    edges_.End(event, text, row == nullptr ? kNoArgs : TakeArgs(event, row));
+  KnownCategory* known = KnownOf(event.cat);
+  const Aside aside = AsideOf(event, *known);
+  if (aside.kind == Aside::kNone || aside.kind == Aside::kStep) Spread(event.ts_ns, event.ts_ns);
+  const StringId text = TextOf(event.name);
+  if (aside.kind != Aside::kNone) {
+    edges_.BeginAside(event, aside.row, text, static_cast<uint32_t>(begun_asides_.size()));
+    begun_asides_.push_back({aside, ""});
+    if (!keep_) return;
+    Keep(event);
+    std::string& end = begun_asides_.back().end_text;
+    end = "{\"ph\": \"E\", \"name\": \"" + std::string(event.name) + "\"";
+    for (const auto& [key, id] : {std::pair("pid", event.pid), {"tid", event.tid}}) {
+      if (id.kind == JsonValue::Kind::kNothing) continue;
+      end.append(", \"").append(key).append("\": ").append(AsJson(id));
+    }
     return;
   }
-  KnownCategory* known = KnownOf(event.cat);
-  ChromeRow* row = RowOf(
-      event, known->category.place == Place::kNowhere ? Place::kThread : known->category.place);
-  CountSpan(event, *known, row);
   const ChromeSpan span = {event.ts_ns, event.ts_ns, NameOf(known, event.name),
-                           TakeArgs(event, row)};
-  edges_.Begin(event, row, TextOf(event.name), span);
-  KeepPlace(span.name, /*instant=*/false, row);
+                           TakeArgs(event, aside.row)};
+  edges_.Begin(event, aside.row, text, span);
+  KeepPlace(span.name, /*instant=*/false, aside.row);
+}
+
+void ChromeEvents::TakeEnd(const JsonEvent& event) {
+  if (!TakeTime(event)) return;
+  Spread(event.ts_ns, event.ts_ns);
+  ChromeRow* row = edges_.RowOf(event);
+  other_ids_ = false;
+  const StringId text = event.name.empty() ? StringId::None() : TextOf(event.name);
+  edges_.End(event, text, row == nullptr ? kNoArgs : TakeArgs(event, row));
+}
+
+void ChromeEvents::TakeAsides() {
+  for (const ChromeEdges::Aside& ended : edges_.TakeAsides()) {
+    auto& [aside, end_text] = begun_asides_[ended.number];
+    aside.step.end_ns = ended.end_ns;
+    TakeAside(aside);
+    if (!end_text.empty() && ended.stated) {
+      char at[40];
+      snprintf(at, sizeof at, ", \"ts\": %s%lld.%03lld}", ended.end_ns < 0 ? "-" : "",
+               std::llabs(ended.end_ns / 1000), std::llabs(ended.end_ns % 1000));
+      builder_.trace().kept.events.AddText(end_text + at);
+    }
+  }
 }
 
 void ChromeEvents::TakeInstant(const JsonEvent& event) {
@@ -504,12 +573,6 @@ void ChromeEvents::TakeFlow(const JsonEvent& event) {
   const uint64_t id = hash(IdText(event.id.text)) * 31 + hash(event.cat) * 7 + hash(event.name);
   RowOf(event, Place::kArrows)
       ->flows.push_back({event.ts_ns, (id & ~kFlowBits) | kOuterFlows, event.ph == 's'});
-}
-
-void ChromeEvents::TakeWindow(const JsonEvent& event) {
-  Keep(event);
-  if (event.ts_ns == JsonEvent::kNoTime || event.dur_ns == JsonEvent::kNoTime) return;
-  windows_.push_back({event.ts_ns, event.ts_ns + std::max<int64_t>(event.dur_ns, 0)});
 }
 
 }  // namespace crosscut::import

@@ -56,6 +56,7 @@ class ChromeEvents : public JsonEvents {
   void TakeGaps(std::string_view array);
   uint32_t PidOf(const JsonEvent& event);
   ChromeRow* RowOf(const JsonEvent& event, Place place);
+  ChromeRow* RowOfStep(const JsonEvent& event);
   void MakeRow(const JsonEvent& event, const JsonValue& tid, const JsonValue& device,
                ChromeRow* row);
   KnownCategory* KnownOf(std::string_view category);
@@ -67,7 +68,18 @@ class ChromeEvents : public JsonEvents {
   void TellStep(const JsonEvent& event, FileStep* step);
   void TakeSpan(const JsonEvent& event);
   void CountSpan(const JsonEvent& event, const KnownCategory& known, const ChromeRow* row);
-  void TakeBeginEnd(const JsonEvent& event);
+  void TakeBegin(const JsonEvent& event);
+  void TakeEnd(const JsonEvent& event);
+  // What a span or a begin of that category is beside the spans of rows, with its end at its begin.
+  struct Aside {
+    enum Kind : uint8_t { kNone, kLeftOut, kStep, kWindow } kind = kNone;
+    ChromeRow* row = nullptr;
+    FileStep step = {};  // the times of all of them
+  };
+  Aside AsideOf(const JsonEvent& event, const KnownCategory& known);
+  void TakeAside(const Aside& aside);
+  // Of begins whose ends are known by now.
+  void TakeAsides();
   void TakeInstant(const JsonEvent& event);
   void TakeCounter(const JsonEvent& event);
   void TakeMetadata(const JsonEvent& event);
@@ -79,7 +91,6 @@ class ChromeEvents : public JsonEvents {
     if (keep_) builder_.trace().kept.events.AddText(event.text);
   }
   void KeepPlace(trace::NameId name, bool instant, ChromeRow* row);
-  void TakeWindow(const JsonEvent& event);
   bool TakeTime(const JsonEvent& event);
   void Spread(int64_t begin_ns, int64_t end_ns);
 
@@ -149,6 +160,11 @@ class ChromeEvents : public JsonEvents {
   int64_t first_ns_ = INT64_MAX, last_ns_ = INT64_MIN;
   int64_t base_ns_ = 0;
   ChromeEdges edges_;
+  struct BegunAside {
+    Aside aside;
+    std::string end_text;  // of an end as the file may have it, up to its time; "": not kept
+  };
+  std::vector<BegunAside> begun_asides_;
   std::unique_ptr<ChromeProcesses> processes_;  // from MakeProcesses on
   // Instants of no thread.
   struct Loose {

@@ -259,6 +259,9 @@ std::string Edge(const char* ph, const char* name, const char* ts, const std::st
          ts + R"(,"args":{)" + args + "}},";
 }
 
+// An annotation.
+std::string OfCategory(std::string edge) { return edge.insert(1, R"("cat":"user_annotation",)"); }
+
 TEST_F(ChromeOddsTest, BeginsAndEndsPairInAnyOrder) {
   const trace::Trace trace =
       Of(Edge("E", "q", "20") + Edge("B", "q", "10") + Edge("B", "r", "30") + Edge("E", "s", "35") +
@@ -340,6 +343,57 @@ TEST_F(ChromeOddsTest, StepsThatCrosscutExportedHaveTheirKindAndLevel) {
   EXPECT_EQ(trace.text(steps[5].kind), "step");
 }
 
+// As pairs of begins and ends, inside each other and beside an operation, or whole.
+std::string TwoSteps(bool pairs) {
+  if (!pairs) {
+    return Span("user_annotation", "ProfilerStep#4", {"1", "1"}, {"0", "10"}) +
+           Span("user_annotation", "f", {"1", "1"}, {"2", "3"}) +
+           Span("user_annotation", "ProfilerStep#5", {"1", "1"}, {"10", "5"});
+  }
+  const std::string unnamed = R"({"ph":"E","pid":1,"tid":1,"ts":)";
+  return OfCategory(Edge("B", "ProfilerStep#4", "0")) + OfCategory(Edge("B", "f", "2")) + unnamed +
+         "5}," + unnamed + "10}," + OfCategory(Edge("B", "ProfilerStep#5", "10")) +
+         Edge("E", "ProfilerStep#5", "15");
+}
+
+TEST_F(ChromeOddsTest, StepsAsPairsAreStepsAsTheyAreWhole) {
+  const trace::Trace pairs = Of(TwoSteps(true) + kEnd), whole = Of(TwoSteps(false) + kEnd);
+  for (const trace::Trace* trace : {&pairs, &whole}) {
+    const std::vector<trace::Step>& steps = trace->processes[0].steps;
+    ASSERT_EQ(steps.size(), 2U);
+    EXPECT_EQ(steps[0].number, 4);
+    EXPECT_EQ(steps[0].end_ns, 10'000);
+    EXPECT_EQ(steps[1].begin_ns, 10'000);
+    EXPECT_EQ(steps[1].end_ns, 15'000);
+    EXPECT_THAT(Spans(*trace), ElementsAre("2000-5000 f"));
+    EXPECT_THAT(trace->gaps, IsEmpty());
+  }
+}
+
+TEST_F(ChromeOddsTest, AStepWithoutAnEndLastsUntilTheNext) {
+  const trace::Trace trace = Of(OfCategory(Edge("B", "ProfilerStep#1", "0")) +
+                                OfCategory(Edge("B", "ProfilerStep#2", "20")) +
+                                Span("cpu_op", "op", {"1", "1"}, {"25", "5"}) + kEnd);
+  const std::vector<trace::Step>& steps = trace.processes[0].steps;
+  ASSERT_EQ(steps.size(), 2U);
+  EXPECT_EQ(steps[0].end_ns, 20'000);
+  EXPECT_EQ(steps[1].end_ns, 30'000);
+  EXPECT_THAT(trace.gaps, Contains(HasSubstr("2 begins of spans in the file have no end")));
+}
+
+TEST_F(ChromeOddsTest, WhatCrosscutSaysIsNoStepIsNone) {
+  std::string text;
+  for (const char* said : {"false", "true"}) {
+    std::string span =
+        Span("user_annotation", std::string("ProfilerStep#") + (*said == 'f' ? "1" : "2"),
+             {"1", "2"}, {*said == 'f' ? "0" : "10", "10"});
+    text += span.insert(span.find('{') + 1, std::string("\"crosscutStep\": ") + said + ", ");
+  }
+  const trace::Trace trace = Of(text + kEnd);
+  ASSERT_EQ(trace.processes[0].steps.size(), 1U);
+  EXPECT_EQ(trace.processes[0].steps[0].number, 2);
+}
+
 TEST_F(ChromeOddsTest, StepsThatOverlapEndWhereTheNextBegins) {
   const auto step = [](const char* number, const char* tid, const char* ts, const char* dur) {
     return Span("user_annotation", std::string("ProfilerStep#") + number, {"1", tid}, {ts, dur});
@@ -365,6 +419,20 @@ TEST_F(ChromeOddsTest, WhatCrosscutSaidOfItsOwnFileIsSaidOnce) {
                Span("cpu_op", "a", {"1", "1"}, {"5", "-2"}) + "]}");
     EXPECT_THAT(trace.gaps, ElementsAre(said));
   }
+}
+
+// Crosscut's own exports have steps on a row of their own, which makes nothing else.
+TEST_F(ChromeOddsTest, StepsAreOfTheThreadThatTheFileNames) {
+  const trace::Trace trace =
+      Of(Span("user_annotation", "forward", {"1", "7"}, {"1", "5"}) +
+         R"({"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#0", "pid": 1, "tid": 1000,)"
+         R"( "ts": 0, "dur": 10, "args": {"kind": "step", "thread": 7, "open": 1}},)" +
+         kEnd);
+  ASSERT_EQ(trace.processes[0].steps.size(), 1U);
+  EXPECT_TRUE(trace.processes[0].steps[0].open);
+  EXPECT_EQ(trace.processes[0].steps[0].end_ns, 6000);  // with its work
+  EXPECT_EQ(trace.tracks.size(), 1U);
+  EXPECT_EQ(trace.tracks[trace.processes[0].lead.value].os_id, 7);
 }
 
 TEST_F(ChromeOddsTest, AHundredKernelsAtOnceKeepTheirTimes) {

@@ -169,7 +169,7 @@ class RowTracks {
     std::string name(builder_->trace().text(row_->name));
     if (row_->place == Place::kAnnotation) name += name.empty() ? "annotations" : " (annotations)";
     if (row_->place == Place::kSync) name += name.empty() ? "waits" : " (waits)";
-    if (number > 1) name += " (" + std::to_string(number) + ")";
+    if (number > 1 && !name.empty()) name += " (" + std::to_string(number) + ")";
     if (!name.empty()) track.track().name = builder_->Text(name);
   }
 

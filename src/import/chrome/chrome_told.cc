@@ -25,8 +25,8 @@ constexpr struct {
     {&ChromeTold::lone_ends,
      "{end of a span|ends of spans} in the file {has|have} no begin: {it is|they are} left out."},
     {&ChromeTold::lost_args,
-     "{end of a span has|ends of spans have} arguments on another row than {its begin|their "
-     "begins}: those arguments are left out."},
+     "{end of a span has|ends of spans have} arguments where {its begin|their begins} can have "
+     "none: those arguments are left out."},
     {&ChromeTold::outlive,
      "{span|spans} of the file {ends|end} later than the span that {it|they} began in: {it is|they "
      "are} cut in two there, and each half counts where it ran."},

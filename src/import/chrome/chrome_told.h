@@ -15,7 +15,7 @@ struct ChromeTold {
   uint64_t negative = 0;     // durations below 0
   uint64_t endless = 0;      // begins without an end
   uint64_t lone_ends = 0;    // ends without a begin
-  uint64_t lost_args = 0;    // ends whose arguments are on another row than their begin
+  uint64_t lost_args = 0;    // ends whose begin is on another row, or a step's
   uint64_t outlive = 0;      // spans that outlive the one around them
   uint64_t beside = 0;       // spans of threads on further tracks: they overlap too many others
   uint64_t cut_off = 0;      // spans that overlap more others than there is room for

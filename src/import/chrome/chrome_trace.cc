@@ -22,6 +22,7 @@ constexpr int64_t kYear2000 = 946'684'800'000'000'000;
 
 trace::Trace ChromeEvents::Finish(const JsonReading& reading) {
   edges_.Pair();
+  TakeAsides();
   DropFar();
   TakePlanes();
   MakeProcesses();
@@ -51,6 +52,7 @@ void ChromeEvents::DropFar() {
   }
   for (const trace::Interval& window : windows_) Spread(window.begin_ns, window.end_ns);
   told_.far += edges_.PutEndless(times, last_ns_);
+  TakeAsides();
 }
 
 void ChromeEvents::DropFar(const ChromeTimes& times) {

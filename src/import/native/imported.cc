@@ -21,13 +21,16 @@ namespace {
 
 constexpr size_t kMostBytes = 16 << 20;  // of run.json
 
+Result<std::string> RunJson(const std::string& dir) {
+  return base::ReadSmallFile(dir + "/run.json", kMostBytes);
+}
+
 // The files that run.json lists; false where it lists none.
-bool Listed(const std::string& dir, std::vector<std::string>* files) {
-  const auto text = base::ReadSmallFile(dir + "/run.json", kMostBytes);
+bool Listed(const std::string& json, std::vector<std::string>* files) {
   simdjson::dom::parser parser;
   simdjson::dom::object run;
   simdjson::dom::array listed;
-  if (!text.ok() || parser.parse(*text).get(run) != simdjson::SUCCESS ||
+  if (parser.parse(json).get(run) != simdjson::SUCCESS ||
       run["imported"].get(listed) != simdjson::SUCCESS) {
     return false;
   }
@@ -103,16 +106,20 @@ class NotKept {
 }  // namespace
 
 bool SniffImported(const Input& input) {
+  if (!input.directory) return false;
   std::vector<std::string> files;
-  return input.directory && Listed(input.path, &files);
+  const auto json = RunJson(input.path);
+  // One that cannot be read may list some: it is asked again, and says so.
+  return json.ok() ? Listed(*json, &files) : json.status().code() != Status::Code::kNotFound;
 }
 
 Result<trace::Trace> MakeImported(const Input& input) {
   std::vector<std::string> files;
-  const auto json = base::ReadSmallFile(input.path + "/run.json", kMostBytes);
-  const std::string problem = json.ok() ? format::ProblemOfRun(*json) : "";
+  const auto json = RunJson(input.path);
+  if (!json.ok()) return json.status();
+  const std::string problem = format::ProblemOfRun(*json);
   if (!problem.empty()) return Status::Invalid(input.path + "/run.json: " + problem);
-  if (!Listed(input.path, &files) || files.empty()) {
+  if (!Listed(*json, &files) || files.empty()) {
     return Status::Corrupt(input.path + "/run.json: it lists no file");
   }
   trace::Trace whole;

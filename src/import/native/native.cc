@@ -11,11 +11,11 @@
 #include "src/format/notes.h"
 #include "src/format/run_reader.h"
 #include "src/import/importer.h"
+#include "src/import/native/native_cells.h"
 #include "src/import/native/native_clock.h"
 #include "src/import/native/native_collected.h"
 #include "src/import/native/native_events.h"
 #include "src/import/native/native_facts.h"
-#include "src/import/native/native_found.h"
 #include "src/import/native/native_ranks.h"
 #include "src/import/native/native_session.h"
 #include "src/import/native/run_facts.h"
@@ -61,6 +61,7 @@ class NativeImport {
     trace::ProcessId process = trace::ProcessId::None();
   };
   std::vector<Gap> gaps_;
+  Cells cells_;                 // of all processes: a forked child runs its parent's
   std::string boot_id_, host_;  // of the first process that states them
   bool has_realtime_ = false;
   int64_t realtime_offset_ns_ = 0;
@@ -93,6 +94,7 @@ Status NativeImport::TakeProcess(format::ProcessReader* reader) {
     if (info.log_path.empty() && !info.has_ring) return {};
   }
   NativeSession session;
+  session.cells = cells_;
   if (Status status = ReadSession(reader, &builder_, &session); !status.ok()) return status;
   if (Status status = CheckHost(info.key, session); !status.ok()) return status;
   const trace::ProcessId id = builder_.AddProcess(info.key);
@@ -133,6 +135,7 @@ Status NativeImport::TakeProcess(format::ProcessReader* reader) {
   events.Finish(process.end_ns);
   if (purpose_ != Purpose::kFacts) TakeProfiles(session, clock, id);
   parent_keys_.emplace_back(id, session.Meta("parent_key"));
+  cells_ = std::move(session.cells);
   TellDamage(*reader, events, session, id);
   if (!has_realtime_ && !session.realtime.empty()) {
     const Anchor& anchor = session.realtime.front();
@@ -207,6 +210,10 @@ void NativeImport::TellDamage(const format::ProcessReader& reader, const NativeE
   gap(events.unseen_frees(),
       "{block of memory was|blocks of memory were} freed unseen: {it counts|they count} as freed "
       "when {its|their} address was handed out again.");
+  gap(events.held_at_end(),
+      "{block of memory was|blocks of memory were} held when allocations were recorded no more: "
+      "{it "
+      "counts|they count} as freed there.");
   gap(events.unnamed(),
       "{event has lost its name|events have lost their names}, for which there was no room: {it "
       "stands|they stand} under (unnamed).");
@@ -277,10 +284,12 @@ void NativeImport::NameTheRest() {
 }
 
 void NativeImport::TellNotes() {
+  std::vector<Gap> notes;
   for (std::string& note : format::ReadNotes(dir_)) {
     note[0] = static_cast<char>(toupper(static_cast<unsigned char>(note[0])));
-    gaps_.push_back({note + ".", ""});
+    notes.push_back({note + ".", ""});
   }
+  gaps_.insert(gaps_.begin(), notes.begin(), notes.end());
 }
 
 Result<trace::Trace> NativeImport::Finish(const format::RunReader& run) {
@@ -291,7 +300,6 @@ Result<trace::Trace> NativeImport::Finish(const format::RunReader& run) {
   if (run.run_json().empty())
     gaps_.push_back({"run.json is missing: the command is not known.", ""});
   trace::Trace trace = builder_.Finish();
-  TellFoundApart(&trace);
   NameRanks(&trace);
   if (std::string told = ExplainWorkers(&trace); !told.empty()) trace.gaps.push_back(told);
   for (const Gap& gap : gaps_) {

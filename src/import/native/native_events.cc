@@ -36,7 +36,7 @@ NativeEvents::NativeEvents(trace::Builder* builder, trace::ProcessId process,
       clock_(clock),
       devices_(builder, process, session, clock),
       arguments_(builder, session),
-      memory_(builder, clock),
+      memory_(builder, clock, session->memory_ends),
       samples_(builder, session),
       async_(builder, process, session, &arguments_),
       session_ends_(std::move(session_ends)),
@@ -186,6 +186,9 @@ void NativeEvents::TakeRare(Thread* thread, int64_t at, uint16_t code, Words pay
     case format::kOn: return track.On(at);
     case format::kDrop: return Lose(thread, payload);
     case format::kRunning: return Running(thread, at, payload[0]);
+    case format::kGoesOnWith:
+      return track.GoesOnWith(clock_->ToNs(payload[0]),
+                              static_cast<uint32_t>(std::min<uint64_t>(payload[1], UINT32_MAX)));
     default: break;
   }
   if (code >= format::kSpanOn && code <= format::kDropOn) {

@@ -41,6 +41,8 @@ class NativeEvents {
   uint64_t unreadable_words() const { return unreadable_; }
   // How many blocks of memory have no free, though their address was handed out again.
   uint64_t unseen_frees() const { return memory_.unseen_frees(); }
+  // How many were held when changes of memory were recorded no more.
+  uint64_t held_at_end() const { return memory_.held_at_end(); }
   // How many spans and other events have a name for which the recorder had no room.
   uint64_t unnamed() const { return unnamed_; }
   const NativeSamples& samples() const { return samples_; }

@@ -76,6 +76,36 @@ bool EndedWithoutStopping(const trace::Trace& trace, const trace::Process& proce
   return why == kUnexplained || why.starts_with(kInPlugin);
 }
 
+// The cost of a probe, or what it costs that no control step shows (docs/format.md).
+void TakeCost(trace::Builder* builder, trace::StringId probe, const NativeSession::Cost& cost,
+              trace::Process* process) {
+  constexpr std::string_view kUnswitched = ", also in control steps";
+  std::string text(builder->trace().text(probe));
+  const bool unswitched = text.ends_with(kUnswitched);
+  if (unswitched) probe = builder->Text(text.substr(0, text.size() - kUnswitched.size()));
+  auto at = std::find_if(process->probes.begin(), process->probes.end(),
+                         [&](const trace::ProbeCost& p) { return p.probe == probe; });
+  if (at == process->probes.end()) {
+    at = process->probes.insert(at, trace::ProbeCost{});
+    at->probe = probe;
+  }
+  if (unswitched) {
+    at->unswitched_ps = cost.inside;
+    at->unswitched_low_ps = cost.low;
+    at->unswitched_high_ps = cost.high;
+  } else {
+    *at = {probe,
+           cost.inside,
+           cost.outside,
+           cost.low,
+           cost.high,
+           cost.samples,
+           at->unswitched_ps,
+           at->unswitched_low_ps,
+           at->unswitched_high_ps};
+  }
+}
+
 void FillProcess(trace::Builder* builder, const format::ProcessInfo& info,
                  const NativeSession& session, trace::Process* process) {
   process->pid = ToInt(session.Meta("pid"));
@@ -108,11 +138,7 @@ void FillProcess(trace::Builder* builder, const format::ProcessInfo& info,
     for (trace::Source& source : process->sources) source.holds = false;
   }
   for (const NativeSession::Cost& cost : session.costs) {
-    const trace::StringId probe = session.name(cost.probe).text;
-    auto at = std::find_if(process->probes.begin(), process->probes.end(),
-                           [&](const trace::ProbeCost& p) { return p.probe == probe; });
-    if (at == process->probes.end()) at = process->probes.insert(at, trace::ProbeCost{});
-    *at = {probe, cost.inside, cost.outside, cost.low, cost.high, cost.samples};
+    TakeCost(builder, session.name(cost.probe).text, cost, process);
   }
 }
 

@@ -1,7 +1,6 @@
 #include "src/import/native/native_memory.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "src/format/format.h"
 
@@ -65,27 +64,50 @@ void NativeMemory::Finish() {
   name.text = builder_->Text("[OutOfMemory]");
   failed_ = builder_->AddName(name);
 
-  std::unordered_map<uint64_t, int64_t> live;  // of the CPU
-  int64_t total = 0;
+  Live live;
+  auto end = ends_.begin();
   for (const Event& event : events_) {
-    const bool cpu = (event.device & kTypeBits) == 0;
-    if (!cpu || event.failed) {
-      Tell(event, event.bytes, cpu ? total : event.allocated);
-      continue;
-    }
-    const auto block = live.find(event.address);
-    if (block != live.end()) {
-      total -= block->second;
-      Tell(event, -block->second, total);
-      live.erase(block);
-      if (event.bytes >= 0) ++unseen_frees_;
-    }
-    if (event.bytes < 0) continue;
-    live.emplace(event.address, event.bytes);
-    total += event.bytes;
-    Tell(event, event.bytes, total);
+    for (; end != ends_.end() && *end <= event.at; ++end) End(*end, &live);
+    TakeOne(event, &live);
   }
+  for (; end != ends_.end(); ++end) End(*end, &live);
   events_ = {};
+}
+
+void NativeMemory::TakeOne(const Event& event, Live* live) {
+  const bool cpu = (event.device & kTypeBits) == 0;
+  int64_t& total = totals_[cpu ? kCpu : event.device];
+  if (event.failed) return Tell(event, event.bytes, cpu ? total : event.allocated);
+  const auto block = live->find({event.device, event.address});
+  if (!cpu) {
+    if (block != live->end()) live->erase(block);
+    if (event.bytes > 0) live->emplace(std::pair(event.device, event.address), event);
+    total = event.allocated;
+    return Tell(event, event.bytes, total);
+  }
+  if (block != live->end()) {
+    total -= block->second.bytes;
+    Tell(event, -block->second.bytes, total);
+    live->erase(block);
+    if (event.bytes >= 0) ++unseen_frees_;
+  }
+  if (event.bytes < 0) return;
+  live->emplace(std::pair(event.device, event.address), event);
+  total += event.bytes;
+  Tell(event, event.bytes, total);
+}
+
+void NativeMemory::End(int64_t at, Live* live) {
+  for (const auto& [place, block] : *live) {
+    const bool cpu = (place.first & kTypeBits) == 0;
+    int64_t& left = totals_[cpu ? kCpu : place.first];
+    left -= block.bytes;
+    Event freed = block;
+    freed.at = at;
+    Tell(freed, -block.bytes, left);
+  }
+  held_at_end_ += live->size();
+  live->clear();
 }
 
 trace::NameId NativeMemory::CounterOf(uint64_t device) {

@@ -64,7 +64,7 @@ std::string ActorName(const trace::Trace& trace, const trace::Process& process) 
 bool EndsAtWork(const trace::Trace& trace, const trace::Track& track, int64_t end_ns) {
   if (track.unfinished == 0) return false;
   for (size_t i = 0; i < track.spans.size(); ++i) {
-    const bool operation = trace.name(track.spans.name[i]).kind == trace::Kind::kOperation;
+    const bool operation = trace.name(track.spans.name[i]).scope();
     if (operation && track.spans.end_ns[i] >= end_ns) return true;
   }
   return false;

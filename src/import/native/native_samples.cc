@@ -17,10 +17,10 @@ NativeSamples::NativeSamples(trace::Builder* builder, const NativeSession* sessi
   silent.text = session->name(sample_).text;
   silent_ = builder->AddName(silent);
   const std::pair<const char*, Field> kFields[] = {
-      {"thread", Field::kThread}, {"ago_ns", Field::kAgo},       {"covers_ns", Field::kCovers},
-      {"frame", Field::kFrame},   {"own_line", Field::kOwnLine}, {"library", Field::kLibrary},
-      {"offset", Field::kOffset}, {"waits", Field::kWaits},      {"run_delay_ns", Field::kDelay},
-      {"part", Field::kPart}};
+      {"thread", Field::kThread}, {"ago_ns", Field::kAgo},        {"covers_ns", Field::kCovers},
+      {"frame", Field::kFrame},   {"own_line", Field::kOwnLine},  {"library", Field::kLibrary},
+      {"offset", Field::kOffset}, {"waits", Field::kWaits},       {"run_delay_ns", Field::kDelay},
+      {"part", Field::kPart},     {"holds_gil", Field::kHoldsGil}};
   for (uint64_t id = 0; id < session->names.size(); ++id) {
     const NativeName& name = session->names[id];
     if (name.kind != trace::Kind::kText) continue;
@@ -58,6 +58,7 @@ void NativeSamples::Take(uint64_t key, uint64_t value, bool is_name) {
     case Field::kOwnLine: sample.own_line = is_name ? value : 0; break;
     case Field::kLibrary: sample.library = is_name ? value : 0; break;
     case Field::kWaits: sample.waits = is_name ? value : 0; break;
+    case Field::kHoldsGil: sample.holds_gil = number != 0; break;
     case Field::kNone: break;
   }
 }
@@ -112,6 +113,7 @@ void NativeSamples::Tell(const Sample& sample, trace::TrackBuilder* track, bool 
   if (sample.waits != 0) {
     track->ArgText(builder_->Text("Waits for"), session_->name(sample.waits).text);
   }
+  if (sample.holds_gil) track->Arg(builder_->Text("Holds the GIL"), 1);
   if (sample.library == 0) return;
   std::string_view path = builder_->trace().text(session_->name(sample.library).text);
   const bool has_build = path.find('\t') != std::string_view::npos;

@@ -68,7 +68,8 @@ class SessionWalk {
   // Names refer to their probe by id, which may be published after them.
   void EnterNames() {
     std::vector<NativeName>& names = session_->names;
-    for (const RawName& raw : raw_) {
+    for (RawName& raw : raw_) {
+      if (!session_->cells.empty()) NameCell(&raw);
       if (names.size() <= raw.id) names.resize(raw.id + 1);
       names[raw.id] = {trace::NameId::None(),
                        raw.text,
@@ -103,6 +104,11 @@ class SessionWalk {
   using Words = std::span<const uint64_t>;
   static std::string_view Bytes(Words words, size_t from, uint64_t bytes) {
     return {reinterpret_cast<const char*>(words.data() + from), static_cast<size_t>(bytes)};
+  }
+
+  void NameCell(RawName* raw) {
+    const std::string text = WithCell(session_->cells, builder_->trace().text(raw->text));
+    if (!text.empty()) raw->text = builder_->Text(text);
   }
 
   void TakeName(Words payload) {
@@ -173,7 +179,11 @@ class SessionWalk {
 
   void TakeMeta(uint64_t tick, std::string_view key, std::string_view value) {
     constexpr std::string_view kThread = "thread:";
+    if (TakeCell(key, value, &session_->cells)) return;
     if (!key.starts_with(kThread) && key != "window") {
+      if (key == "source:allocations:state" && value == "off") {
+        session_->memory_ends.push_back(tick);
+      }
       session_->meta.emplace_back(key, value);
       return;
     }

@@ -11,6 +11,7 @@
 
 #include "src/format/format.h"
 #include "src/format/run_reader.h"
+#include "src/import/native/native_cells.h"
 #include "src/import/native/native_clock.h"
 #include "src/trace/builder.h"
 
@@ -40,7 +41,8 @@ struct NativeSession {
     uint64_t tick;
     bool in;
   };
-  std::vector<Frames> frames;  // kFrames in order
+  std::vector<Frames> frames;         // kFrames in order
+  std::vector<uint64_t> memory_ends;  // from where on changes of memory were recorded no more
   trace::TrackBuilder::Frames frame_names;
   struct Cost {
     uint32_t probe;
@@ -63,6 +65,7 @@ struct NativeSession {
     std::string name;
   };
   std::vector<ThreadName> thread_names;    // facts "thread:<os id>", which are not in `meta`
+  Cells cells;                             // facts "cell:<file>", likewise; in: of processes before
   uint64_t first_tick = 0, last_tick = 0;  // of all session words; 0 where there are none
   uint64_t damaged_words = 0;              // words that could not be understood
 

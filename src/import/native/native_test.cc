@@ -172,79 +172,6 @@ TEST_F(Native, LeavesOutTheFoundStepThatTheProgramsFirstOneCutsOff) {
   EXPECT_THAT(ends, ElementsAre(200, 300, 400, 400)) << "of the last one nothing is known";
 }
 
-TEST_F(Native, SpansEndWithTheirSessionThoughAnEventStandsBehindItsEnd) {
-  Words session = Session();
-  session.Name(0x100, "f", Attributes(format::kKindSpan, format::kLayerNative));
-  session.At(300, format::kStop, {format::kStopAsked});
-  session.At(400, format::kStart, {TickOf(400)}).At(500, format::kStop, {format::kStopAsked});
-  session.At(550, format::kStart, {TickOf(550)}).At(800, format::kStop, {format::kStopExit});
-  Words main;
-  main.Thread(0, 1, 0).At(50, 0x100).At(90, 0x100).At(306, format::kEnd);
-  main.Thread(420, 1, 0).At(430, 0x100);
-  main.Thread(600, 1, 0).At(650, 0x100).At(700, format::kEnd);
-  Words waits;  // and marks nothing any more
-  waits.Thread(0, 2, 0).At(60, 0x100);
-  Write("p1-1", session, {main, waits});
-  const trace::Trace trace = Read();
-  EXPECT_THAT(trace.tracks[0].spans.end_ns, ElementsAre(306, 306, 500, 700));
-  EXPECT_THAT(trace.tracks[1].spans.end_ns, ElementsAre(300));
-}
-
-TEST_F(Native, ASessionWhoseEndWasLostEndsWhereTheNextBegins) {
-  Words session = Session();
-  session.Name(0x100, "f", Attributes(format::kKindSpan, format::kLayerNative));
-  session.At(400, format::kStart, {TickOf(400)});
-  session.At(800, format::kStop, {format::kStopExit});
-  Words main;
-  main.Thread(20, 1, 0).At(50, 0x100);
-  main.Thread(600, 1, 0).At(650, 0x100).At(700, format::kEnd);
-  Write("p1-1", session, {main});
-  const trace::Trace trace = Read();
-  EXPECT_THAT(trace.tracks[0].spans.end_ns, ElementsAre(400, 700));
-  ASSERT_EQ(trace.processes[0].windows.size(), 2u);
-  EXPECT_FALSE(trace.processes[0].windows[0].complete);
-  EXPECT_EQ(trace.processes[0].windows[0].end_ns, 400);
-  EXPECT_TRUE(trace.processes[0].windows[1].complete);
-}
-
-TEST_F(Native, ExcludesPausesAndTheTimeBetweenSessions) {
-  Words session = Session();
-  session.Name(0x100, "f", Attributes(format::kKindSpan, format::kLayerNative));
-  session.At(100, format::kPause).At(200, format::kResume);
-  session.At(300, format::kStop, {format::kStopAsked});
-  session.At(500, format::kStart, {TickOf(500)}).At(800, format::kStop, {format::kStopExit});
-  Words main;
-  main.Thread(0, 1, 0).At(50, 0x100);
-  main.Thread(600, 1, 0).At(650, 0x100).At(700, format::kEnd).At(750, format::kEnd);
-  Write("p1-1", session, {main});
-  const trace::Trace trace = Read();
-  const trace::Process& process = trace.processes[0];
-  ASSERT_EQ(process.paused.size(), 2u);
-  EXPECT_EQ(process.paused[0].begin_ns, 100);
-  EXPECT_EQ(process.paused[0].end_ns, 200);
-  EXPECT_EQ(process.paused[1].begin_ns, 300);
-  EXPECT_EQ(process.paused[1].end_ns, 500);
-  EXPECT_EQ(process.end_ns, 800);
-  EXPECT_THAT(trace.tracks[0].spans.end_ns, ElementsAre(300, 700));
-  EXPECT_EQ(trace.tracks[0].unbalanced, 1);
-}
-
-TEST_F(Native, EndsAKilledProcessAtItsLastWordAndSaysSo) {
-  Words session = Session();
-  session.Name(0x100, "f", Attributes(format::kKindSpan, format::kLayerNative));
-  Words main;
-  main.Thread(0, 1, 0).At(1500, 0x100);
-  Words other;
-  other.Thread(10, 2, 0).At(2000, 0x100);
-  Write("p1-1", session, {main, other}, /*finish=*/false);
-  const trace::Trace trace = Read();
-  EXPECT_EQ(trace.processes[0].end_ns, 2000);
-  EXPECT_FALSE(trace.processes[0].complete);
-  EXPECT_THAT(std::string(trace.text(trace.processes[0].why_incomplete)), HasSubstr("killed"));
-  EXPECT_THAT(trace.tracks[0].spans.end_ns, ElementsAre(2000));
-  EXPECT_EQ(trace.tracks[0].unfinished, 1);
-}
-
 TEST_F(Native, SpansThatGoOnArePartsOfOne) {
   Words session = Session();
   auto attributes = Attributes(format::kKindOperation, format::kLayerNone);
@@ -264,6 +191,30 @@ TEST_F(Native, SpansThatGoOnArePartsOfOne) {
   EXPECT_THAT(spans.continued, ElementsAre(1u));
   EXPECT_EQ(trace.tracks[0].unbalanced, 0);
   EXPECT_THAT(trace.gaps, ::testing::IsEmpty());
+}
+
+TEST_F(Native, TheLogTellsWhichSpanGoesOn) {
+  Words session = Session();
+  auto attributes = Attributes(format::kKindOperation, format::kLayerNone);
+  session.Name(0x100, "serve", attributes);
+  attributes.flags |= format::kFlagGoesOn;
+  session.Name(0x101, "serve", attributes);
+  session.At(900, format::kStop, {format::kStopExit});
+  Words main;
+  main.Thread(10, 1, format::kThreadIsMain | format::kLayerPython);
+  for (const uint64_t at : {100, 200}) {
+    main.At(at, 0x100).At(at + 10, 0x100);  // one in another
+    main.At(at + 50, format::kEndNamed, {0x100}).At(at + 50, format::kEndNamed, {0x100});
+  }
+  main.At(300, 0x101).At(300, format::kGoesOnWith, {TickOf(250), 1});
+  main.At(310, 0x101).At(310, format::kGoesOnWith, {TickOf(150), 0});
+  main.At(320, 0x101).At(320, format::kGoesOnWith, {TickOf(250), 0});
+  const uint64_t damaged = uint64_t{1} << 32;
+  main.At(330, 0x101).At(330, format::kGoesOnWith, {TickOf(150), damaged});
+  Write("p1-1", session, {main});
+  const trace::Trace trace = Read();
+  EXPECT_THAT(trace.tracks[0].spans.continued, ElementsAre(4u, 5u, 6u, 7u));
+  EXPECT_THAT(trace.tracks[0].spans.parts_before, ElementsAre(2u, 1u, 3u, 0u));
 }
 
 // Key -> name of each process.
@@ -401,14 +352,50 @@ TEST_F(Native, GoesOnBehindADamagedPlaceAndTells) {
   }
   Write("p1-1", session, threads);
   const fs::path log = dir_ / "p1-1.crosscut";
-  std::fstream file(log, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekp(static_cast<std::streamoff>(fs::file_size(log) / 2));
-  file.put('\x5a').put('\xa5');
-  file.close();
-  const trace::Trace trace = Read();
-  EXPECT_TRUE(trace.damaged);
-  ASSERT_FALSE(trace.gaps.empty());
-  EXPECT_THAT(trace.gaps[0], HasSubstr("p1-1"));
+  const auto size = static_cast<std::streamoff>(fs::file_size(log));
+  // What is left at each place: all, or nothing of what the damaged chunk held. Without the names
+  // of the session's chunk events count as told of something that was never introduced. Chunks are
+  // found by the index or, where that is damaged, too, one behind the other.
+  for (const bool index : {true, false}) {
+    SCOPED_TRACE(index);
+    int whole = 0, lost = 0, nameless = 0;
+    for (std::streamoff at = format::kLogHeaderBytes; at < size - 16; at += 3) {
+      const auto flip = [&] {
+        std::fstream file(log, std::ios::in | std::ios::out | std::ios::binary);
+        for (const std::streamoff place : {at, size - 8}) {
+          if (place != at && index) continue;
+          const int was = file.seekg(place).get();
+          file.seekp(place).put(static_cast<char>(was ^ 0x5a));
+        }
+      };
+      flip();
+      const trace::Trace trace = Read();
+      flip();
+      const auto tells = [&trace](std::string_view words) {
+        return std::any_of(trace.gaps.begin(), trace.gaps.end(), [words](const auto& gap) {
+          return gap.find("p1-1") != std::string::npos && gap.find(words) != std::string::npos;
+        });
+      };
+      EXPECT_EQ(trace.damaged, tells("damaged")) << at;
+      if (tells("800 events name something that was never introduced")) {
+        ++nameless;
+        continue;
+      }
+      size_t spans = 0;
+      for (const trace::Track& track : trace.tracks) {
+        for (size_t i = 0; i < track.spans.size(); ++i, ++spans) {
+          ASSERT_EQ(track.spans.begin_ns[i], static_cast<int64_t>(2 * i)) << at;
+          ASSERT_LE(track.spans.end_ns[i] - track.spans.begin_ns[i], 1) << at;  // a tick is 2 ns
+        }
+      }
+      // Who lost a thread's chunk has the other's.
+      ASSERT_TRUE(spans == 800 || (spans == 400 && trace.damaged)) << at << ": " << spans;
+      ++(spans == 800 ? whole : lost);
+    }
+    EXPECT_GT(nameless, 20);
+    EXPECT_GT(lost, 20);
+    EXPECT_GT(whole, 0);  // the index is made anew
+  }
 }
 
 TEST_F(Native, SaysWhatIsNoRun) {
@@ -558,6 +545,36 @@ TEST_F(Native, SizesAndTotalsOfMemoryComeFromAllThreads) {
   EXPECT_THAT(trace.gaps,
               testing::Contains(HasSubstr("1 block of memory was freed unseen: it counts")));
   EXPECT_FALSE(trace.damaged);
+}
+
+TEST_F(Native, BlocksThatAreHeldWhenAllocationsAreRecordedNoMoreCountAsFreedThere) {
+  Words session = Session();
+  session.Meta("source:allocations:state", "on");
+  session.At(100, format::kMeta, {24, 3, 0});
+  for (const char* text : {"source:a", "llocatio", "ns:state", "off"}) {
+    uint64_t word = 0;
+    std::memcpy(&word, text, strlen(text));
+    session.words.push_back(word);
+  }
+  const uint64_t gpu = format::MemoryDevice(1, 3);
+  Words main;
+  main.Thread(0, 1, format::kThreadIsMain);
+  main.At(10, format::kAllocated, {0xa000, 100}).At(30, format::kAllocated, {0xb000, 50});
+  main.At(40, format::kMemory, {gpu, 0xc000, 512, 4096, 8192}).At(50, format::kFreed, {0xa000});
+  main.At(60, format::kMemory, {gpu, 0xd000, 100, 4196, 8192});
+  main.At(70, format::kMemory, {gpu, 0xd000, static_cast<uint64_t>(-100), 3000, 8192});
+  main.At(200, format::kAllocated, {0xa000, 8});
+  Write("p1", session, {main});
+  const trace::Trace trace = Read();
+  EXPECT_THAT(MemoryOf(trace, trace.tracks[0]),
+              ElementsAre("10 [memory] 0:-1 100 of 100/0", "30 [memory] 0:-1 50 of 150/0",
+                          "40 [memory] 1:3 512 of 4096/8192", "50 [memory] 0:-1 -100 of 50/0",
+                          "60 [memory] 1:3 100 of 4196/8192", "70 [memory] 1:3 -100 of 3000/8192",
+                          "100 [memory] 0:-1 -50 of 0/0", "100 [memory] 1:3 -512 of 2488/8192",
+                          "200 [memory] 0:-1 8 of 8/0"));
+  EXPECT_THAT(trace.gaps, testing::Contains(HasSubstr(
+                              "2 blocks of memory were held when allocations were recorded no "
+                              "more: they count as freed there")));
 }
 
 }  // namespace

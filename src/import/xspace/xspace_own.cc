@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "src/base/counted.h"
+#include "src/import/xspace/xspace_memory.h"
 #include "src/import/xspace/xspace_planes.h"
 
 namespace crosscut::import {
@@ -174,9 +175,14 @@ Status OwnPlanes::TakeSpans(const xspace::Plane& plane, const xspace::Line& line
   Status status = xspace::ForEachEvent(line, [&](const xspace::Event& event) {
     int64_t begin = 0, end = 0;
     if (!TimesOf(line, event, &begin, &end)) return Status::Corrupt("a time that no clock shows");
-    open.EndUntil(begin);
     const xspace::EventMetadata what = plane.event_metadata(event.metadata_id);
     const xspace::NameNote note = xspace::NameNote::Of(what.note);
+    if (note.kind == xspace::NameNote::kMemory) {
+      const bool change = AllocatorEvent::Knows(what.name);
+      track->Instant(begin, builder_->AddName({builder_->Text(change ? "[memory]" : what.name)}));
+      return TakeMemory(plane, event, track);
+    }
+    open.EndUntil(begin);
     trace::Name name = {builder_->Text(what.name)};
     const bool operation = note.kind == static_cast<uint8_t>(trace::Kind::kOperation);
     if (operation) name.kind = trace::Kind::kOperation;
@@ -185,12 +191,29 @@ Status OwnPlanes::TakeSpans(const xspace::Plane& plane, const xspace::Line& line
     name.found = note.found;
     name.crosses = note.crosses;
     const trace::NameId id = builder_->AddName(name);
-    SpanNote::Of(event.note).goes_on ? track->GoOn(begin, id) : track->Begin(begin, id);
+    const SpanNote part = SpanNote::Of(event.note);
+    part.goes_on ? track->GoOn(begin, id) : track->Begin(begin, id);
+    if (part.waited_ns > 0) {
+      track->GoesOnWith(begin - static_cast<int64_t>(part.waited_ns), part.inside);
+    }
     cut_ += open.Begin(end) ? 0 : 1;
     return TakeStats(plane, event, name.layer != Layer::kNone, track);
   });
   open.EndUntil(INT64_MAX);
   return status;
+}
+
+Status OwnPlanes::TakeMemory(const xspace::Plane& plane, const xspace::Event& event,
+                             trace::TrackBuilder* track) {
+  xspace::MemoryNote writers = event.note;
+  return xspace::ForEachEventStat(event.bytes, [&](const xspace::Stat& stat) {
+    if (writers > 0) {
+      --writers;
+    } else {
+      PutArg(builder_, plane, stat, track);
+    }
+    return Status();
+  });
 }
 
 Status OwnPlanes::TakeSteps(const xspace::Plane& plane, const xspace::Line& line,
@@ -238,6 +261,8 @@ Status OwnPlanes::TakeStats(const xspace::Plane& plane, const xspace::Event& eve
     if (key == "layer" && std::exchange(layer, false)) return Status();
     if (key == "kernel_details" && std::exchange(note.details, false)) return Status();
     if (key == "tf_op" && std::exchange(note.op, false)) return Status();
+    if (key == "_ct" && note.in_step) return Status();
+    if (key == "_c" && std::exchange(note.in_step, false)) return Status();
     if (key != "correlation_id") {
       PutArg(builder_, plane, stat, track);
     } else if (track->track().kind == trace::TrackKind::kDevice) {

@@ -34,6 +34,8 @@ class OwnPlanes {
                   const xspace::Line& line);
   Status TakeSpans(const xspace::Plane& plane, const xspace::Line& line,
                    trace::TrackBuilder* track);
+  Status TakeMemory(const xspace::Plane& plane, const xspace::Event& event,
+                    trace::TrackBuilder* track);
   Status TakeSteps(const xspace::Plane& plane, const xspace::Line& line, trace::ProcessId process);
   Status TakeStats(const xspace::Plane& plane, const xspace::Event& event, bool layered,
                    trace::TrackBuilder* track);

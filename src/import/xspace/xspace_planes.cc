@@ -6,6 +6,7 @@
 #include <string>
 
 #include "src/base/counted.h"
+#include "src/import/xspace/xspace_memory.h"
 
 namespace crosscut::import {
 namespace {
@@ -83,6 +84,10 @@ Status XSpacePlanes::Take(std::string_view bytes) {
   }
   Status status = xspace::ForEachPlane(bytes, [&](const Plane& plane) { return TakePlane(plane); });
   cut_steps_ = PutSteps(builder_, std::move(steps_));
+  if (placement_.tracks != nullptr &&
+      allocating_ != nullptr) {  // until the next part of the profile
+    allocating_->Instant(end_ns_, builder_->AddName({builder_->Text("[memory unseen]")}));
+  }
   return status;
 }
 
@@ -103,6 +108,9 @@ std::string XSpacePlanes::LeftOut() const {
         "{edge|edges} of the profile {is a time|are times} that no clock shows: its window is that "
         "of its events there");
   count(sums_, "{event is a sum|events are sums} without a time: {it is|they are} left out");
+  count(untold_,
+        "{event of an allocator does|events of allocators do} not say how many bytes: the memory "
+        "tables are without {it|them}");
   count(cut_off_,
         "{event overlaps|events overlap} more others than there is room for: {it is|they are} cut "
         "off");
@@ -153,9 +161,12 @@ Status XSpacePlanes::TakeLine(const Plane& plane, const Line& line, bool device)
       ++(event.aggregated ? sums_ : far_events_);
       return Status();
     }
-    if (!device && IsBookkeeping(plane.event_metadata(event.metadata_id).name)) return Status();
+    const std::string_view name = device ? "" : plane.event_metadata(event.metadata_id).name;
+    if (IsBookkeeping(name)) return Status();
+    const bool allocation = AllocatorEvent::Knows(name);
+    const int64_t lasts_ps = allocation ? 0 : event.duration_ps;
     events.push_back(
-        {ToNs(base, event.offset_ps), ToNs(base, event.offset_ps + event.duration_ps), event});
+        {ToNs(base, event.offset_ps), ToNs(base, event.offset_ps + lasts_ps), event, allocation});
     return Status();
   });
   std::stable_sort(events.begin(), events.end(), [](const Timed& a, const Timed& b) {
@@ -165,7 +176,9 @@ Status XSpacePlanes::TakeLine(const Plane& plane, const Line& line, bool device)
   std::vector<Lane> lanes;
   for (const Timed& timed : events) {
     Lane* lane = LaneFor(&lanes, timed, plane, line);
-    if (Status put = Put(plane, timed, device, lane); !put.ok()) return put;
+    Status put = timed.allocation ? PutAllocation(plane, timed, lane->track)
+                                  : Put(plane, timed, device, lane);
+    if (!put.ok()) return put;
   }
   for (Lane& lane : lanes) {
     while (!lane.ends.empty()) EndInnermost(&lane);
@@ -238,6 +251,32 @@ Status XSpacePlanes::Put(const Plane& plane, const Timed& timed, bool device, La
     const trace::NameId step =
         builder_->AddName({builder_->Text(text), Kind::kStep, Layer::kNone, false, {}});
     steps_.push_back({timed.begin_ns, timed.end_ns, taken.step, lane->track->id(), step});
+  }
+  return status;
+}
+
+Status XSpacePlanes::PutAllocation(const Plane& plane, const Timed& timed,
+                                   trace::TrackBuilder* track) {
+  const xspace::EventMetadata metadata = plane.event_metadata(timed.event.metadata_id);
+  const auto for_each_stat = [&](auto&& take) {
+    const auto each = [&](const Stat& stat) {
+      take(stat);
+      return Status();
+    };
+    Status status = xspace::ForEachMetadataStat(metadata.bytes, each);
+    return status.ok() ? xspace::ForEachEventStat(timed.event.bytes, each) : status;
+  };
+  AllocatorEvent event(metadata.name);
+  Status status = for_each_stat([&](const Stat& stat) { event.Take(plane, stat); });
+  untold_ += event.told() ? 0 : 1;
+  trace::Name name = {builder_->Text(event.told() ? "[memory]" : metadata.name)};
+  track->Instant(timed.begin_ns, builder_->AddName(name));
+  begin_ns_ = std::min(begin_ns_, timed.begin_ns);
+  end_ns_ = std::max(end_ns_, timed.begin_ns);
+  (void)for_each_stat([&](const Stat& stat) { PutArg(builder_, plane, stat, track); });
+  if (event.told()) {
+    event.Tell(builder_, track);  // last, and so what counts
+    allocating_ = track;
   }
   return status;
 }

@@ -72,6 +72,7 @@ class XSpacePlanes {
   struct Timed {
     int64_t begin_ns, end_ns;
     xspace::Event event;
+    bool allocation = false;  // or a free: an instant
   };
   struct Lane {
     trace::TrackBuilder* track;
@@ -95,6 +96,7 @@ class XSpacePlanes {
                 const xspace::Line& line);
   trace::TrackBuilder* TrackFor(const xspace::Plane& plane, const xspace::Line& line, size_t lane);
   Status Put(const xspace::Plane& plane, const Timed& timed, bool device, Lane* lane);
+  Status PutAllocation(const xspace::Plane& plane, const Timed& timed, trace::TrackBuilder* track);
   void TakeStat(const xspace::Stat& stat, Taken* taken);
 
   trace::Builder* builder_;
@@ -102,9 +104,10 @@ class XSpacePlanes {
   Placement placement_;
   int64_t start_ns_ = 0, stop_ns_ = 0, pid_ = 0;
   int64_t begin_ns_ = INT64_MAX, end_ns_ = INT64_MIN;
+  trace::TrackBuilder* allocating_ = nullptr;  // the last on which memory changed
   std::vector<FileStep> steps_;
   uint64_t cut_steps_ = 0;
-  int64_t far_lines_ = 0, far_events_ = 0, far_edges_ = 0, sums_ = 0, cut_off_ = 0;
+  int64_t far_lines_ = 0, far_events_ = 0, far_edges_ = 0, sums_ = 0, cut_off_ = 0, untold_ = 0;
 };
 
 }  // namespace crosscut::import

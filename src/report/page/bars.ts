@@ -1,5 +1,5 @@
 // "Where the time went": stacked bars of processes and their operations.
-import { Bar, barsOf, hasCorrection, ProcessBars, Segment } from "./bars_model";
+import { Bar, barsOf, hasCorrection, ProcessBars, Segment, withSteps } from "./bars_model";
 import { PageData } from "./data";
 import { button, choice, el, svg } from "./dom";
 import { formatMark, formatNs, formatPercent, roundStep } from "./format";
@@ -7,17 +7,17 @@ import { layerMeanings, stackOrder } from "./layers";
 import { paint } from "./stripes";
 import { hideTip, Lines, showTip } from "./tooltip";
 
-const firstOperations = 12;
+const firstRows = 12;
 
 interface State {
   corrected: boolean;
   share: boolean;
+  window: boolean;  // all of it, not the steps alone
   open: Set<string>;
   all: Set<string>;
 }
 
-const nameOf = (bar: Bar) => bar.operation ?? bar.title;
-const shown = (bar: Bar) => nameOf(bar) || "(no operation)";
+const shown = (bar: Bar) => (bar.work ?? bar.title) || "(no line seen)";
 
 function setName(segment: Segment): string {
   const host = segment.layers.join(" + ");
@@ -26,17 +26,18 @@ function setName(segment: Segment): string {
 }
 
 export function addBars(section: HTMLElement, data: PageData): void {
-  const processes = barsOf(data);
+  const processes = barsOf(data, true);
   if (processes.length === 0) return;
   section.hidden = false;
   const state: State = {
     corrected: hasCorrection(data),
     share: false,
+    window: withSteps(data).size === 0,
     open: new Set(processes.slice(0, processes.length <= 3 ? 3 : 1).map((p) => p.whole.process)),
     all: new Set(),
   };
   const rows = el("div", { class: "bars" });
-  const redraw = () => drawRows(rows, processes, state, redraw);
+  const redraw = () => drawRows(rows, barsOf(data, state.window), state, redraw);
   section.append(controls(data, state, redraw), legend(processes, rows), rows);
   redraw();
 }
@@ -47,11 +48,19 @@ function controls(data: PageData, state: State, redraw: () => void): HTMLElement
     bar.append(choice("Correction", [["corrected", "Corrected"], ["raw", "Raw"]], "corrected",
       (value) => { state.corrected = value === "corrected"; redraw(); }));
   }
+  if (withSteps(data).size > 0) {
+    bar.append(choice("Part", [["steps", "Steps"], ["window", "Whole window"]], "steps",
+      (value) => { state.window = value === "window"; redraw(); }));
+  }
   bar.append(choice("Scale", [["time", "Time"], ["share", "Share"]], "time",
     (value) => { state.share = value === "share"; redraw(); }));
-  bar.append(el("p", { class: "explain" }, hasCorrection(data)
+  const correction = hasCorrection(data)
     ? "Corrected: without what Crosscut itself cost. Raw: as it was measured."
-    : "As it was measured; nothing was corrected."));
+    : "As it was measured; nothing was corrected.";
+  const part = withSteps(data).size === 0 ? "" : " Steps: of processes that have any, only these " +
+    "(without control steps), as in the verdict. Whole window: start-up, shutdown and control " +
+    "steps, too.";
+  bar.append(el("p", { class: "explain" }, correction + part));
   return bar;
 }
 
@@ -101,7 +110,7 @@ function drawRows(
   const longest = Math.max(1, ...processes.map(({ whole }) => size(whole)));
   rows.replaceChildren(axis(state.share ? 0 : longest));
   for (const process of processes) {
-    const { whole, operations } = process;
+    const { whole, work } = process;
     const open = state.open.has(whole.process);
     const toggle = button(shown(whole), () => {
       if (!state.open.delete(whole.process)) state.open.add(whole.process);
@@ -109,13 +118,13 @@ function drawRows(
     }, { class: "fold", "aria-expanded": String(open), "data-focus": whole.process });
     rows.append(row(whole, toggle, size(whole), { state, longest, process: size(whole) }));
     if (!open) continue;
-    const limit = state.all.has(whole.process) ? operations.length : firstOperations;
-    for (const bar of operations.slice(0, limit)) {
-      const label = el("span", { class: bar.operation ? "name" : "name none" }, shown(bar));
+    const limit = state.all.has(whole.process) ? work.length : firstRows;
+    for (const bar of work.slice(0, limit)) {
+      const label = el("span", { class: bar.work ? "name" : "name none" }, shown(bar));
       rows.append(row(bar, label, size(bar), { state, longest, process: size(whole) }));
     }
-    if (operations.length > limit) {
-      rows.append(button(`Show all ${operations.length} operations`, () => {
+    if (work.length > limit) {
+      rows.append(button(`Show all ${work.length} operations and lines`, () => {
         state.all.add(whole.process);
         redraw();
       }, { class: "all" }));
@@ -146,7 +155,7 @@ interface Scale { state: State; longest: number; process: number }
 
 function row(bar: Bar, label: HTMLElement, size: number, scale: Scale): HTMLElement {
   const { state, longest, process } = scale;
-  const whole = bar.operation === null;
+  const whole = bar.work === null;
   const drawing = svg("svg", { class: "bar", role: "img", "aria-label": spoken(bar, state) });
   const full = state.share ? size : longest;
   let at = 0;

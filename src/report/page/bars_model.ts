@@ -1,4 +1,4 @@
-// The cells of the table `overlap` as bars: a bar per process, below it one per operation.
+// The rows of the table `part_work` as bars: a bar per process, below it one per operation or line.
 import { PageData, titleOf } from "./data";
 import { layersOf, stackOrder } from "./layers";
 
@@ -12,7 +12,7 @@ export interface Segment {
 export interface Bar {
   process: string;  // its key
   title: string;
-  operation: string | null;  // null: the whole process
+  work: string | null;  // null: the whole process
   segments: Segment[];
   raw: number;
   corrected: number;
@@ -20,11 +20,11 @@ export interface Bar {
 
 export interface ProcessBars {
   whole: Bar;
-  operations: Bar[];  // largest first
+  work: Bar[];  // largest first
 }
 
-function emptyBar(process: string, title: string, operation: string | null): Bar {
-  return { process, title, operation, segments: [], raw: 0, corrected: 0 };
+function emptyBar(process: string, title: string, work: string | null): Bar {
+  return { process, title, work, segments: [], raw: 0, corrected: 0 };
 }
 
 function add(bar: Bar, segment: Segment): void {
@@ -50,40 +50,60 @@ function order(bar: Bar): void {
 }
 
 export function hasCorrection(data: PageData): boolean {
-  return data.overlap?.corrected_ns?.some((ns) => ns !== null) ?? false;
+  return data.part_work?.corrected_ns?.some((ns) => ns !== null) ?? false;
 }
 
-export function barsOf(data: PageData): ProcessBars[] {
-  const cells = data.overlap;
-  if (!cells) return [];
-  const processes = new Map<number, { whole: Bar; operations: Map<number, Bar> }>();
-  for (let row = 0; row < cells.rows; ++row) {
-    const process = data.texts[cells.process[row]];
-    let entry = processes.get(cells.process[row]);
+// The processes, by the number of their text, that have steps.
+export function withSteps(data: PageData): Set<number> {
+  const rows = data.part_work;
+  const found = new Set<number>();
+  for (let row = 0; rows && row < rows.rows; ++row) {
+    if (data.texts[rows.part[row]] === "steps") found.add(rows.process[row]);
+  }
+  return found;
+}
+
+// Of a process with steps these alone, as in every other view, unless `whole` asks for all of its
+// window; of one without steps its window. In the order in which the verdict speaks of processes;
+// behind them others, the longest first.
+export function barsOf(data: PageData, whole: boolean): ProcessBars[] {
+  const rows = data.part_work;
+  if (!rows) return [];
+  const stepping = withSteps(data);
+  const processes = new Map<number, { whole: Bar; work: Map<string, Bar> }>();
+  for (let row = 0; row < rows.rows; ++row) {
+    const of = rows.process[row];
+    if (!whole && stepping.has(of) && data.texts[rows.part[row]] !== "steps") continue;
+    const process = data.texts[of];
+    let entry = processes.get(of);
     if (!entry) {
-      entry = { whole: emptyBar(process, titleOf(data, process), null), operations: new Map() };
-      processes.set(cells.process[row], entry);
+      entry = { whole: emptyBar(process, titleOf(data, process), null), work: new Map() };
+      processes.set(of, entry);
     }
-    let bar = entry.operations.get(cells.operation[row]);
+    const key = `${rows.what[row]} ${rows.work[row]}`;
+    let bar = entry.work.get(key);
     if (!bar) {
-      bar = emptyBar(process, entry.whole.title, data.texts[cells.operation[row]]);
-      entry.operations.set(cells.operation[row], bar);
+      bar = emptyBar(process, entry.whole.title, data.texts[rows.work[row]]);
+      entry.work.set(key, bar);
     }
-    const raw = cells.ns[row] ?? 0;
+    const raw = rows.ns[row] ?? 0;
     const segment = {
-      layers: layersOf(data.texts[cells.layers[row]]),
-      device: cells.device[row] === 1,
+      layers: layersOf(data.texts[rows.layers[row]]),
+      device: rows.device[row] === 1,
       raw,
-      corrected: cells.corrected_ns?.[row] ?? raw,
+      corrected: rows.corrected_ns?.[row] ?? raw,
     };
     add(bar, segment);
     add(entry.whole, segment);
   }
-  return [...processes.values()]
-    .map(({ whole, operations }) => {
-      const bars = [...operations.values()].sort((a, b) => b.raw - a.raw);
-      for (const bar of [whole, ...bars]) order(bar);
-      return { whole, operations: bars };
-    })
-    .sort((a, b) => b.whole.raw - a.whole.raw);
+  const spoken = data.verdict?.process ?? [];
+  const place = (of: number) => (spoken.includes(of) ? spoken.indexOf(of) : spoken.length);
+  return [...processes]
+    .sort(([a, { whole: ofA }], [b, { whole: ofB }]) =>
+      place(a) - place(b) || ofB.raw - ofA.raw)
+    .map(([, { whole: all, work }]) => {
+      const bars = [...work.values()].sort((a, b) => b.raw - a.raw);
+      for (const bar of [all, ...bars]) order(bar);
+      return { whole: all, work: bars };
+    });
 }

@@ -232,7 +232,11 @@ class Chooser {
     const { run, lane, step } = this.choices[Math.max(0, this.list.selectedIndex)];
     if (this.number.value === "") return sideOf(run, lane, step);
     const wanted = Number(this.number.value);
-    const other = lane.steps.find((s) => s.step === wanted);
+    // Numbers may repeat, by kind or in time: one of the chosen step's kind, and near to it.
+    const away = (s: StepMark) =>
+      (s.kind === step.kind ? 0 : 1e18) + Math.abs(s.begin - step.begin);
+    const other = lane.steps.filter((s) => s.step === wanted)
+      .sort((a, b) => away(a) - away(b))[0];
     return other ? sideOf(this.run, lane, other) : undefined;
   }
 }

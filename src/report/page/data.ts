@@ -12,10 +12,13 @@ export interface Processes {
   start_ns?: Cells;
 }
 
-export interface Overlap {
+// What each part of a process's window was spent on: an operation, or a line outside of them.
+export interface PartWork {
   rows: number;
   process: number[];
-  operation: number[];
+  part: number[];  // "steps", "start-up", ...
+  work: number[];
+  what: number[];  // what kind of thing `work` names
   layers: number[];
   device: Cells;
   ns: Cells;
@@ -40,6 +43,8 @@ export interface StepSummary {
   process: number[];
   kind?: number[];
   steps: Cells;
+  control_steps?: Cells;
+  marks_steps?: Cells;  // that the budget left out
   median_ns: Cells;
 }
 
@@ -124,7 +129,8 @@ export interface PageData {
   all_steps: number;
   run: string;  // as commands name it
   processes?: Processes;
-  overlap?: Overlap;
+  verdict?: { rows: number; process: number[] };
+  part_work?: PartWork;
   steps?: Steps;
   outliers?: Outliers;
   step_summary?: StepSummary;

@@ -24,7 +24,13 @@ function showContents(): void {
 
 // A link to a table unfolds it.
 function unfold(): void {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  let name = location.hash.slice(1);
+  try {
+    name = decodeURIComponent(name);
+  } catch {
+    // A malformed link is the name of nothing, unless something has just that name.
+  }
+  const target = document.getElementById(name);
   const fold = target?.closest("details");
   if (fold) fold.open = true;
   target?.scrollIntoView();

@@ -25,9 +25,10 @@ export class Panel {
   }
 
   show(found: Found | null): void {
-    this.element.hidden = found === null;
-    if (!found) return;
     const within = this.element.contains(document.activeElement);
+    this.element.hidden = found === null;
+    if (!found && within) this.chart.pane.focus({ preventScroll: true });
+    if (!found) return;
     const close = button("\u00d7", () => this.chart.unpin(),
       { class: "close", "aria-label": "Unpin" });
     this.element.replaceChildren(close, el("h3", {}, found.title || "(no name)"));

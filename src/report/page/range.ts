@@ -52,7 +52,9 @@ export class RangeTable {
   constructor(private chart: TimelineChart) {}
 
   show(range: Chosen | null): void {
+    const within = this.element.contains(document.activeElement);
     this.element.hidden = range === null;
+    if (!range && within) this.chart.pane.focus({ preventScroll: true });
     if (!range) return;
     const { model } = this.chart;
     const lane = model.lanes[range.lane];
@@ -76,5 +78,6 @@ export class RangeTable {
       el("div", { class: "parts" }, partTable("layer", sums.layers, sums.wall),
         partTable("operation", sums.operations, sums.wall),
         partTable("what ran", sums.names, sums.wall)));
+    if (within) threads.focus({ preventScroll: true });
   }
 }

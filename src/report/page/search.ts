@@ -102,6 +102,7 @@ export class Search {
   }
 
   private draw(wanted: string): void {
+    this.input.removeAttribute("aria-activedescendant");
     const places = this.hits.reduce((all, hit) => all + hit.places, 0);
     const shown = this.hits.slice(0, hitsShown);
     this.count.textContent = this.hits.length === 0

@@ -1,5 +1,5 @@
 // "Steps over time": one dot per step, the median step as a line, slow steps marked.
-import { PageData, titleOf } from "./data";
+import { Cells, PageData, titleOf } from "./data";
 import { choice, el, fitCanvas } from "./dom";
 import { formatCount, formatMark, formatNs, formatPercent, roundStep } from "./format";
 import { cssColour, onThemeChange } from "./layers";
@@ -11,18 +11,31 @@ const margin = { left: 74, right: 14, top: 14, bottom: 28 };
 
 const lengthOf = (mark: StepMark) => mark.wall;
 
-// As the table step_summary has it, of the kind with most steps.
-function medianOf(data: PageData, process: string): number {
+// As the table step_summary has them: by kind, that with most steps first.
+function mediansOf(data: PageData, process: string): Map<string, number> {
   const summary = data.step_summary;
-  let most = 0;
-  let median = 0;
+  const found: { kind: string; steps: number; median: number }[] = [];
   for (let row = 0; summary && row < summary.rows; ++row) {
-    const steps = summary.steps[row] ?? 0;
-    if (data.texts[summary.process[row]] !== process || steps <= most) continue;
-    most = steps;
-    median = summary.median_ns[row] ?? 0;
+    if (data.texts[summary.process[row]] !== process) continue;
+    const kind = summary.kind ? data.texts[summary.kind[row]] : "step";
+    found.push({ kind, steps: summary.steps[row] ?? 0, median: summary.median_ns[row] ?? 0 });
   }
-  return median;
+  found.sort((a, b) => b.steps - a.steps);
+  return new Map(found.map(({ kind, median }) => [kind, median]));
+}
+
+// "408 steps, 72 control steps", as text and tables count them; "" where nothing does.
+export function countsOf(data: PageData, process: string): string {
+  const summary = data.step_summary;
+  const parts: [Cells | undefined, string][] = [[summary?.steps, "steps"],
+    [summary?.control_steps, "control steps"], [summary?.marks_steps, "left-out steps"]];
+  return parts.map(([cells, name]): [number, string] => {
+    let sum = 0;
+    for (let row = 0; summary && row < summary.rows; ++row) {
+      if (data.texts[summary.process[row]] === process) sum += cells?.[row] ?? 0;
+    }
+    return [sum, name];
+  }).filter(([sum]) => sum > 0).map(([sum, name]) => `${formatCount(sum)} ${name}`).join(", ");
 }
 
 // How far an axis reaches that a few huge steps must not flatten: to the longest step, or where
@@ -43,7 +56,9 @@ export class StepsChart {
   private readonly summary = el("p", { class: "explain" });
   private readonly byProcess: Map<string, StepMark[]>;
   private marks: StepMark[] = [];
-  private median = 0;
+  private medians = new Map<string, number>();  // by kind
+  private median = 0;  // of the kind with most steps
+  private process = "";
   private chosen = -1;
   private log = false;
   private kept = new Set<StepMark>();
@@ -102,12 +117,17 @@ export class StepsChart {
   private choose(process: string): void {
     // Where the program's end is mixed up with a step, its length says nothing of steps.
     this.marks = (this.byProcess.get(process) ?? []).filter((mark) => !mark.open);
-    this.median = medianOf(this.data, process);
+    this.process = process;
+    this.medians = mediansOf(this.data, process);
+    const [[kind, median]] = this.medians.size ? this.medians : [["step", 0] as [string, number]];
+    this.median = median;
     this.chosen = -1;
     const parts: string[] = [];
     const slower = this.marks.filter((m) => m.slow).length;
-    parts.push(`The median step took ${formatNs(this.median)}; ${formatCount(slower)} of ` +
-      `${formatCount(this.marks.length)} drawn took unusually long.`);
+    const counts = countsOf(this.data, process);
+    if (counts) parts.push(`${counts}.`);
+    parts.push(`The median ${kind || "step"} took ${formatNs(median)}; ${formatCount(slower)} of ` +
+      "those drawn took unusually long.");
     if (this.data.steps && this.data.steps.rows < this.data.all_steps) {
       parts.push(`Of ${formatCount(this.data.all_steps)} steps ` +
         `${formatCount(this.data.steps.rows)} are drawn: the slowest and ` +
@@ -271,6 +291,7 @@ export class StepsChart {
   }
 
   private nearest(event: MouseEvent): number {
+    if (this.marks.length === 0) return -1;
     const { left, top } = this.canvas.getBoundingClientRect();
     const place = this.place(this.canvas.clientWidth, this.canvas.clientHeight);
     let best = -1;
@@ -288,8 +309,10 @@ export class StepsChart {
 
   private linesOf(mark: StepMark): Lines {
     const lines: Lines = [["took", formatNs(lengthOf(mark))]];
-    if (this.median) {
-      lines.push(["of the median", formatPercent(lengthOf(mark), this.median)]);
+    const median = this.medians.get(mark.kind);
+    if (median) {
+      const of = this.medians.size > 1 ? `of the median ${mark.kind}` : "of the median";
+      lines.push([of, formatPercent(lengthOf(mark), median)]);
     }
     lines.push(["from", formatNs(mark.begin)]);
     if (mark.slow) {
@@ -320,7 +343,7 @@ export class StepsChart {
     this.canvas.addEventListener("click", (event) => this.open(this.nearest(event)));
     this.canvas.addEventListener("keydown", (event) => {
       const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (move) {
+      if (move && this.marks.length > 0) {
         event.preventDefault();
         this.select(Math.min(Math.max(this.chosen + move, 0), this.marks.length - 1));
         const mark = this.marks[this.chosen];
@@ -335,6 +358,6 @@ export class StepsChart {
     const mark = this.marks[index];
     if (!mark || !this.chart) return;
     hideTip();
-    this.chart.revealStep(mark);
+    this.chart.revealStep(this.laneOf(this.process), mark);
   }
 }

@@ -1,6 +1,7 @@
 // Sorting and filtering of the tables that stand in the page; without scripts they read as they
 // are.
 import { el } from "./dom";
+import { formatCount } from "./format";
 
 type Order = "ascending" | "descending";
 const filterFrom = 12;  // rows; a shorter table needs no filter
@@ -47,13 +48,17 @@ function addFilter(table: HTMLTableElement, title: string): void {
   const input = el("input", {
     type: "search", placeholder: "Filter rows", "aria-label": `Filter rows of ${title}`,
   });
+  const count = el("span", { class: "note", role: "status" });
   input.addEventListener("input", () => {
     const wanted = input.value.toLowerCase();
     for (const row of rows) {
       row.hidden = wanted !== "" && !(row.textContent ?? "").toLowerCase().includes(wanted);
     }
+    const left = rows.filter((row) => !row.hidden).length;
+    count.textContent =
+      wanted ? `${formatCount(left)} of ${formatCount(rows.length)} rows` : "";
   });
-  table.parentElement?.before(el("div", { class: "filter" }, input));
+  table.parentElement?.before(el("div", { class: "filter" }, input, " ", count));
 }
 
 // A faint bar behind the numbers by which the table is ordered.

@@ -52,6 +52,7 @@ export class TimelineChart implements InputTarget {
   private hovered: Found | null = null;
   private pinned: Found | null = null;
   private selected: Chosen | null = null;
+  private wentTo: { step: StepMark; begin: number; end: number } | null = null;
   private waiting = false;
 
   constructor(private section: HTMLElement, data: PageData, timeline: Timeline) {
@@ -76,11 +77,11 @@ export class TimelineChart implements InputTarget {
     this.pane.focus({ preventScroll: true });
   }
 
-  // Shows and pins a step, with its spans or with the words that say where they are.
-  revealStep(step: StepMark): void {
+  // Shows and pins a step of that lane, with its spans or with the words that say where they are.
+  revealStep(lane: number, step: StepMark): void {
     this.reveal(step.begin, step.end);
-    const found = this.view.rows.find((row) => row.track < 0 && row.lane.steps.some(
-      (s) => s.begin === step.begin && s.step === step.step));
+    const found = this.view.rows.find((row) =>
+      row.track < 0 && row.lane === this.model.lanes[lane]);
     const title = `${step.kind} ${step.step}`;
     const lines: [string, string][] =
       [["took", formatNs(step.wall)], ["from", formatNs(step.begin)]];
@@ -228,10 +229,12 @@ export class TimelineChart implements InputTarget {
 
   // What the spans in view lack.
   private cutWords(): string {
-    const windows = new Set(this.view.rows.map((row) => row.window));
     let cut = 0;
-    for (const window of windows) for (const count of window?.omitted.values() ?? []) cut += count;
-    return cut ? `; ${formatCount(cut)} of the shortest spans here are left out` : "";
+    for (const { lane, track, window } of this.view.rows) {
+      if (track >= 0) cut += window?.omitted.get(lane.tracks[track].track.id) ?? 0;
+    }
+    return cut ? `; of the parts with spans that are in view, ${formatCount(cut)} of the ` +
+      "shortest spans of these threads are left out" : "";
   }
 
   timeAt(x: number): number {
@@ -298,18 +301,28 @@ export class TimelineChart implements InputTarget {
     });
   }
 
+  // Of the process whose row is pinned, else of all, in the order of their begins. From the step
+  // that was gone to last, while it still fills the view; else from the middle of the view.
   private goStep(forward: boolean): void {
-    const lane = this.model.lanes.find((l) => l.steps.length > 0);
-    if (!lane) return;
-    const middle = (this.view.begin + this.view.end) / 2;
+    const pinned = this.pinned?.row.lane;
+    const lanes = pinned?.steps.length ? [pinned] : this.model.lanes;
+    const steps = lanes.flatMap((lane) => lane.steps.map((step) => ({ lane, step })))
+      .sort((a, b) => a.step.begin - b.step.begin);
+    const { begin, end } = this.view;
+    const last = steps.findIndex(({ step }) => step === this.wentTo?.step);
+    const there = last >= 0 && this.wentTo?.begin === begin && this.wentTo.end === end;
     const whole = this.view.isWhole();
-    const next = forward
-      ? lane.steps.find((s) => whole || s.begin > middle)
-      : [...lane.steps].reverse().find((s) => whole || s.end < middle);
+    const middle = (begin + end) / 2;
+    const next = there ? steps[last + (forward ? 1 : -1)] : forward
+      ? steps.find(({ step }) => whole || step.begin > middle)
+      : [...steps].reverse().find(({ step }) => whole || step.end < middle);
     if (!next) return;
-    this.view.show(next.begin, next.end);
-    say(`${next.kind} ${next.step}, ${formatNs(next.end - next.begin)}` +
-      (next.control ? ", control" : ""));
+    const { lane, step } = next;
+    this.view.show(step.begin, step.end);
+    this.wentTo = { step, begin: this.view.begin, end: this.view.end };
+    const several = steps.some((other) => other.lane !== lane);
+    say(`${step.kind} ${step.step}${several ? ` of ${lane.title}` : ""}, ` +
+      formatNs(step.end - step.begin) + (step.control ? ", control" : ""));
   }
 
   // The longest span that the middle of the view lies in, else the longest in view.

@@ -28,9 +28,22 @@ export function find(view: View, at: number, y: number, tolerance: number): Foun
   return findTile(view, row, at, tolerance);
 }
 
+// The one that `at` lies in, else the nearest within `tolerance`; of several the latest to begin.
+function nearestStep(steps: StepMark[], at: number, tolerance: number): StepMark | null {
+  let best: StepMark | null = null;
+  let distance = tolerance;
+  for (const step of steps) {
+    const away = at < step.begin ? step.begin - at : at >= step.end ? at - step.end : 0;
+    if (away > distance || (away === distance && best && step.begin < best.begin)) continue;
+    distance = away;
+    best = step;
+  }
+  return best;
+}
+
 function findStep(row: Row, at: number, tolerance: number): Found | null {
   const { process, steps } = row.lane;
-  const step = steps.find((s) => s.begin <= at + tolerance && at - tolerance < s.end);
+  const step = nearestStep(steps, at, tolerance);
   if (step) {
     const lines: Lines = [
       ["took", formatNs(step.wall)],

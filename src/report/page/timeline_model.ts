@@ -136,8 +136,11 @@ function markOutliers(data: PageData, marks: Map<string, StepMark[]>): void {
   const outliers = data.outliers;
   for (let row = 0; outliers && row < outliers.rows; ++row) {
     const kind = outliers.kind ? data.texts[outliers.kind[row]] : null;
+    // Where numbers repeat, the longest: that is what makes it an outlier.
     const mark = marks.get(data.texts[outliers.process[row]])
-      ?.find((m) => m.step === outliers.step[row] && (kind === null || m.kind === kind));
+      ?.filter((m) => m.step === outliers.step[row] && (kind === null || m.kind === kind) &&
+        m.slow === null)
+      .reduce<StepMark | null>((best, m) => (best && best.wall >= m.wall ? best : m), null);
     if (!mark) continue;
     mark.slow = {
       median: outliers.median_ns[row] ?? 0,

@@ -51,13 +51,12 @@ class Sample {
                         "the last word it wrote."),
                    "1,204 events were dropped on thread pool-3 between 4.1 s and 4.3 s: full."};
     }
-    data.tables = {Operations(),    Overlap(),
-                   Functions(),     Threads(),
-                   Steps(),         Outliers(),
-                   Processes(),     Overhead(),
-                   OverheadCheck(), Drops(),
-                   Sources(),       Clocks(),
-                   Verdict(),       {"samples", {{"line", Texts()}}, {}}};
+    const Texts steps = {ProcessName(0)};
+    data.tables = {Operations(), PartWork(),  Functions(), Threads(),       Steps(),
+                   Outliers(),   Processes(), Overhead(),  OverheadCheck(), Drops(),
+                   Sources(),    Clocks(),    Verdict()};
+    data.tables.push_back({"samples", {{"line", Texts()}}, {}});
+    data.tables.push_back({"window_parts", {{"process", steps}, {"part", Texts{"steps"}}}, {}});
     data.timeline = MakeTimeline();
     return data;
   }
@@ -129,22 +128,33 @@ class Sample {
             {"", "", 0, 4}};
   }
 
-  Table Overlap() {
-    Texts process, operation, layers;
+  // A tenth of what the process that has steps does is its start-up.
+  Table PartWork() {
+    Texts process, part, work, what, layers;
     Integers device, ns, corrected;
+    const auto add = [&](size_t p, const char* of, const Cell& cell, int64_t tenths) {
+      process.push_back(ProcessName(p));
+      part.push_back(of);
+      work.push_back(*cell.operation ? Fixed(cell.operation) : "");
+      what.push_back(*cell.operation ? "operation" : "");
+      layers.push_back(cell.layers);
+      device.push_back(cell.device);
+      ns.push_back(RunNs() / 10'000 * cell.permille * tenths);
+      corrected.push_back(ns.back() - (cell.permille > 20 ? ns.back() / 40 : 0));
+    };
     for (size_t p = 0; p <= options_.workers; ++p) {
       for (const Cell& cell : Cells(p)) {
-        process.push_back(ProcessName(p));
-        operation.push_back(*cell.operation ? Fixed(cell.operation) : "");
-        layers.push_back(cell.layers);
-        device.push_back(cell.device);
-        ns.push_back(RunNs() / 1000 * cell.permille);
-        corrected.push_back(ns.back() - (cell.permille > 20 ? ns.back() / 40 : 0));
+        const bool control = std::string_view(cell.layers) == "control";
+        const bool steps = p == 0 && !control;
+        if (steps) add(p, "start-up", cell, 1);
+        add(p, steps ? "steps" : control ? "control steps" : "whole window", cell, steps ? 9 : 10);
       }
     }
-    return {"overlap",
+    return {"part_work",
             {{"process", process},
-             {"operation", operation},
+             {"part", part},
+             {"work", work},
+             {"what", what},
              {"layers", layers},
              {"device", device},
              {"ns", ns},

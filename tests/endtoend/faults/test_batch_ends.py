@@ -200,6 +200,7 @@ def test_the_processes_beside_the_command_may_be_lost(number, tmp_path):
                 if status_of(pid).get("Name") in ("crosscut-guard", "signal-witness")]
     wait_for(lambda: len(beside()) == 2, "record has no processes of its own")
     ours = beside()
+    assert ours
     for pid in ours:
         os.kill(pid, number)
     assert job.run() == (5, "", None)

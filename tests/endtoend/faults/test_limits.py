@@ -8,23 +8,27 @@ from runs import CROSSCUT, record_script, table
 
 PROGRESS = """
 import time, crosscut
+begin = time.perf_counter_ns()
 crosscut.progress(0)
 for i in range(1, 31):
     crosscut.step()
     with crosscut.operation("learn"):
-        sum(range(2000))
+        sum(range(200_000))
     if i == 20:
+        paused = time.perf_counter_ns()
         crosscut.pause()
         time.sleep(0.05)
         crosscut.progress(0.5)  # recorded in a pause, too
+        excluded = time.perf_counter_ns() - paused
         crosscut.resume()
-print("done")
+print(paused - begin, excluded)
 """
 
 
 def test_progress_extrapolates_what_was_recorded(tmp_path):
     result = record_script(tmp_path / "run", PROGRESS, "--sources=none")
-    assert (result.returncode, result.stdout) == (0, "done\n"), result.stderr
+    assert result.returncode == 0, result.stderr
+    own, excluded = map(int, result.stdout.split())
     rows = table(tmp_path / "run", "progress")
     assert [row["operation"] for row in rows][0] == "(all)"
     assert {"learn", ""} <= {row["operation"] for row in rows}
@@ -35,8 +39,11 @@ def test_progress_extrapolates_what_was_recorded(tmp_path):
         assert row["total_ns"] == sum(classes)
         assert abs(row["total_ns"] - 2 * row["recorded_ns"]) <= len(classes)
     assert rows[0]["recorded_ns"] == sum(row["recorded_ns"] for row in rows[1:])
-    assert rows[0]["recorded_ns"] > 0
-    assert rows[0]["excluded_ns"] >= 2 * 50_000_000  # the pause, twice as long in the whole program
+
+    # By the program's own clock, less what lies between its calls and ours; the pause would be
+    # twice as long in the whole program.
+    assert own - 1_000_000 - own // 10 <= rows[0]["recorded_ns"] <= own + excluded - 50_000_000
+    assert 2 * 50_000_000 <= rows[0]["excluded_ns"] <= 2 * excluded
 
 
 STEPS = """
@@ -59,11 +66,10 @@ def test_recording_stops_after_steps_and_the_program_goes_on(tmp_path):
     result = record_script(run, STEPS, "--stop-after-steps=12", "--sources=none")
     assert (result.returncode, result.stdout) == (7, "all 50 False\n"), result.stderr
     steps = table(run, "steps")
-    processes = {row["process"] for row in table(run, "processes")}
-    assert len(processes) == 2
+    processes = {row["process"]: row["complete"] for row in table(run, "processes")}
+    assert list(processes.values()) == [1, 1]
     for process in processes:  # the forked child counts its own
         assert [row["step"] for row in steps if row["process"] == process] == list(range(12))
-    assert all(row["complete"] == 1 for row in table(run, "processes"))
     windows = table(run, "windows")
     assert sorted(row["steps"] for row in windows) == [12, 12]
 

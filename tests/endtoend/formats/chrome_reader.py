@@ -196,11 +196,14 @@ class Trace:
         self.told["negative"] += length < 0
         end = begin + max(length, 0)
         self.count(event, row.pid, category)
-        number = re.match(r"ProfilerStep#(-?\d+)", name)
+        self.put(row, Span(begin, end, name, category, event.get("args") or {}))
+
+    def put(self, row, span):
+        number = re.match(r"ProfilerStep#(-?\d+)", span.name)
         if number and row.kind == "thread":
-            self.steps.append([begin, end, int(number[1]), row])
+            self.steps.append([span.begin, span.end, int(number[1]), row])
         else:
-            row.spans.append(Span(begin, end, name, category, event.get("args") or {}))
+            row.spans.append(span)
 
     def take_edge(self, event):
         at = nanoseconds(event.get("ts"))
@@ -274,7 +277,7 @@ class Trace:
                     late = []
             for at, row, name, of, end in edges:
                 if end:
-                    row.spans.append(Span(at, end[0], name, *of))
+                    self.put(row, Span(at, end[0], name, *of))
             self.endless += [edge[:4] for edge in open_]
 
     @staticmethod
@@ -319,7 +322,7 @@ class Trace:
         self.told["endless"] = len(self.endless)
         for at, row, name, (category, args) in self.endless:
             end = max(at, self.window[1]) if self.window else at
-            row.spans.append(Span(at, end, name, category, args))
+            self.put(row, Span(at, end, name, category, args))
 
     def edge_times(self):
         return [edge[0] for edges in self.edges.values() for edge in edges]

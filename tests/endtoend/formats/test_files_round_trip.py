@@ -77,7 +77,7 @@ def assert_same(before, after):
     assert {key: typed(value) for key, value in before.items() if key not in ours} == {
         key: typed(value) for key, value in after.items() if key not in ours}
     one = collections.Counter(map(told, with_pairs_joined(before["traceEvents"])))
-    other = collections.Counter(map(told, after["traceEvents"]))
+    other = collections.Counter(map(told, with_pairs_joined(after["traceEvents"])))
     lost, new = list((one - other).elements()), list((other - one).elements())
     assert not lost and not new, (len(lost), lost[:3], len(new), new[:3])
 
@@ -182,6 +182,16 @@ def test_a_begin_and_its_end_become_one_event_with_the_arguments_of_both(tmp_pat
     outer, inner = sorted(after["traceEvents"], key=lambda event: event["ts"])
     assert (outer["ph"], outer["dur"], outer["args"]) == ("X", 8, {"a": 1, "b": 3, "c": [4]})
     assert (inner["name"], inner["dur"]) == ("inner", Decimal("1.5"))
+
+
+def test_a_step_as_a_begin_and_an_end_stays_these(tmp_path):
+    row = {"cat": "user_annotation", "pid": 1, "tid": "a\"b"}
+    begin = {"ph": "B", "name": "ProfilerStep#3", "ts": 1, "args": {"a": [1, "b"]}, **row}
+    inside = {"ph": "X", "name": "f", "ts": 2, "dur": 3, **row}
+    end = {"ph": "E", "pid": 1, "tid": "a\"b", "ts": 9.25}
+    after = written_again([begin, inside, end], tmp_path)
+    assert_same({"traceEvents": [begin, inside, {**end, "name": "ProfilerStep#3"}]}, after)
+    assert len(crosscut("table", tmp_path / "out.json", "steps").splitlines()) == 2
 
 
 def test_a_key_that_stands_twice_keeps_its_last_value_as_readers_of_json_do(tmp_path):

@@ -119,6 +119,23 @@ def test_reading_costs_in_proportion_to_the_input(tmp_path, measured, scene, for
     assert over_budget(measured, path, size, tmp_path / "out") == []
 
 
+def test_many_processes_that_wait_for_one_cost_in_proportion(tmp_path, measured):
+    calls, children = 5 * SIZE, SIZE // 10
+    path, end = tmp_path / "input.txt", 10 * calls
+    sample = "instant [sample] {}\narg covers_ns 20\narg \"Own line\" \"a.py:{} f\"\n"
+    with open(path, "w") as out:
+        out.write(f"# crosscut trace\nprocess p window=0..{end}\nthread main base=python main\n")
+        for i in range(calls):
+            out.write(f"span f{i % 7} {10 * i + 2} {10 * i + 8} framework\n")
+        for i in range(0, calls, 2):
+            out.write(sample.format(10 * i + 5, i % 5))
+        for child in range(children):
+            out.write(f"process c{child} parent=p window=0..{end}\n"
+                      f"thread main base=python main\nspan os.read 1 {end - 1} idle\n"
+                      + sample.format(5, 9))
+    assert over_budget(measured, path, path.stat().st_size, tmp_path / "out") == []
+
+
 def test_every_export_is_tried():
     said = subprocess.run([CROSSCUT, "export", "--help"], capture_output=True, text=True,
                           check=True).stdout

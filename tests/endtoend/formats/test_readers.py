@@ -8,11 +8,13 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 
 import pytest
+from crosscut import read
 from frameworks import python_with
 from runs import ROOT, crosscut, record, record_script
 
@@ -23,7 +25,7 @@ XSPACES = sorted(CORPUS.glob("*.xplane.pb"))
 SAXPY = ROOT / "build" / "release" / "examples" / "opencl_saxpy"
 
 # What XProf says otherwise of one file read twice.
-UNSTEADY = {"memory_profile", "trace_viewer"}
+UNSTEADY = {"memory_profile", "pod_viewer", "trace_viewer"}
 # HTA breaks ties between equal times by the order of the file, and a few events of these rows do
 # not stand there in the order of their begins.
 BY_ORDER = {"kineto-a100-nccl-rank0.json": {"gpu_kernels_with_user_annotations",
@@ -116,6 +118,53 @@ def test_xprof_says_the_same_of_our_recordings(which, recordings, tmp_path):
     crosscut("export", recordings[which], "--to=xspace", "-o", first)
     other = xprof(again(first, tmp_path, "xspace", "out.xplane.pb"))
     assert differing(xprof(first), other) <= UNSTEADY
+
+
+STEPS = """
+import crosscut, random, time
+draw = random.Random({seed})
+held = None
+with crosscut.operation("run"):
+    for i in range(4):
+        crosscut.step()
+        if held is not None and draw.random() < 0.5:
+            held.__exit__(None, None, None)  # it began in an earlier step
+            held = None
+        for name in draw.sample("abc", 2):
+            with crosscut.operation(name):
+                with crosscut.operation("inner"):
+                    time.sleep(0.002)
+        if held is None and draw.random() < 0.5:
+            held = crosscut.operation("crosses")
+            held.__enter__()
+        if draw.random() < 0.3:
+            crosscut.step_end()
+"""
+
+STEPS_OF_XPROF = """
+import json, sys
+from xprof.convert import raw_to_tool_data
+data, _ = raw_to_tool_data.xspace_to_tool_data([sys.argv[1]], "input_pipeline_analyzer", {})
+(table,) = [t for t in json.loads(data) if "Step number" in [c["label"] for c in t.get("cols", [])]]
+at = [column["label"] for column in table["cols"]].index("tooltip")
+print(json.dumps([[row["c"][0]["v"], row["c"][at]["v"]] for row in table["rows"]]))
+"""
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_xprof_finds_the_steps_that_were_recorded(seed, tmp_path):
+    run, path = tmp_path / "run", tmp_path / "host.xplane.pb"
+    record_script(run, STEPS.format(seed=seed), "--control-steps=0")
+    crosscut("export", run, "--to=xspace", "-o", path)
+    done = subprocess.run([python_with("tensorflow", "xprof"), "-c", STEPS_OF_XPROF, path],
+                          capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    found = {name.split()[-1]: float(re.search("duration: ([0-9.]+) ms", said).group(1))
+             for name, said in json.loads(done.stdout.splitlines()[-1])}
+    steps = [row for row in read(run).table("steps").rows()]
+    assert len(steps) == 4
+    assert found == {str(row["step"]): pytest.approx(row["wall_ns"] / 1e6, abs=0.006)
+                     for row in steps}
 
 
 @needs_hta

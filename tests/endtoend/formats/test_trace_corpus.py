@@ -86,6 +86,7 @@ def test_queues_and_bandwidths_are_those_of_hta(trace, entry, rank):
 def assert_between(figures, one, other):
     """HTA sorts by time alone, and not stably: its figures lie between those of either order of
     what happens at one time, and are ours where nothing does. Four decimals are printed."""
+    assert len(figures) == len(one) == len(other) > 0
     for figure, low, high in zip(figures, map(min, one, other), map(max, one, other)):
         assert low - 6e-5 <= figure <= high + 6e-5, (figures, one, other)
 

@@ -9,6 +9,7 @@ from xspace_reader import Space
 SENTENCES = {"far lines": r"(\d+) lines? and \d+ events? state times that no clock shows",
              "far events": r"lines? and (\d+) events? state times that no clock shows",
              "sums": r"(\d+) events? (?:is a sum|are sums) without a time",
+             "no bytes": r"(\d+) events? of (?:an allocator|allocators) do(?:es)? not say how many",
              "cut steps": r"(\d+) steps? (?:is|are) not over where the next begins"}
 SAME_LAUNCH = "the correlation of another launch"
 
@@ -36,7 +37,23 @@ def expected(space):
     figures["steps"] = collections.Counter((step[2], step[0], step[1]) for step in space.steps)
     figures["windows"] = window(space)
     figures["told"] = +space.told
+    figures["memory"] = memory(space)
     return figures
+
+
+def memory(space):
+    """By allocator: allocations, frees, their bytes, and the most that was held."""
+    held, figures = {}, {}
+    for _, name, size, total in sorted(space.changes, key=lambda change: change[0]):
+        if size is None:
+            continue
+        count = figures.setdefault(name, [0, 0, 0, 0, 0])
+        before = held.get(name, total - size if total is not None else 0)
+        held[name] = total if total is not None else before + size
+        count[size < 0] += 1
+        count[2 + (size < 0)] += abs(size)
+        count[4] = max(count[4], held[name], before if sum(count[:2]) == 1 else held[name])
+    return {name: tuple(count) for name, count in figures.items()}
 
 
 def launched(space, device):
@@ -58,6 +75,7 @@ def launched(space, device):
 
 def window(space):
     times = [at for _, _, spans in space.lanes for span in spans for at in (span.begin, span.end)]
+    times += [change[0] for change in space.changes]
     begin, end = (min(times), max(times)) if times else (0, 0)
     base = space.start if space.start > 0 and begin < space.start // 2 else 0
     start = min(space.start - base, begin) if space.start > 0 else begin
@@ -85,6 +103,9 @@ def seen(run):
                                            for row in run.table("steps").rows())
     process, = run.table("processes").rows()
     figures["windows"] = process["start_ns"], process["wall_ns"]
+    figures["memory"] = {row["device"]: (row["allocations"], row["frees"], row["allocated_bytes"],
+                                         row["freed_bytes"], row["peak_bytes"])
+                         for row in run.table("memory").rows()}
     told = " ".join(run.gaps)
     figures["told"] = {key: int(found[1]) for key, words in SENTENCES.items()
                        if (found := re.search(words, told)) and int(found[1])}

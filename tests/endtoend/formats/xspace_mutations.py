@@ -8,9 +8,11 @@ import copy
 
 HOST_NAMES = ("PjitFunction(f)", "$train.py:3 step", "hipLaunchKernel", "cuLaunchKernel", "cumsum",
               "model/dense/Relu:MatMul", "all-reduce.3", "all-reduce-promotion", "Iterator::Map",
-              "ThreadpoolListener::StartRegion", "end: dot.1", "train", "a::b", ":", "x:", "é: y")
+              "ThreadpoolListener::StartRegion", "end: dot.1", "train", "a::b", ":", "x:", "é: y",
+              "MemoryAllocation", "MemoryDeallocation")
 DEVICE_NAMES = ("gemm", "MemcpyD2D", "fusion.7")
-STATS = ("correlation_id", "_r", "step_num", "bytes", "hlo_op")
+STATS = ("correlation_id", "_r", "step_num", "bytes", "hlo_op", "allocation_bytes",
+         "bytes_allocated", "allocator_name")
 
 
 def small(random):
@@ -56,6 +58,10 @@ def line(random, number, name, base, names):
         if names is HOST_NAMES and random.random() < 0.2:
             event["stats"] += [{"metadata_id": 2, "int64": random.randrange(2)},
                                {"metadata_id": 3, "int64": random.randrange(-1, 9)}]
+        if names is HOST_NAMES and random.random() < 0.7:
+            event["stats"] += [{"metadata_id": 6, "int64": random.randrange(-1, 99)},
+                               {"metadata_id": 7, "uint64": random.randrange(2**20)},
+                               {"metadata_id": 8, "text": random.choice(("cpu", "GPU_0_bfc"))}]
         events.append(event)
     return {"id": number, "name": name, "timestamp_ns": base + random.randrange(100),
             "events": events}

@@ -67,6 +67,7 @@ def decode(data, kind="space"):
         if isinstance(of, list):
             message.setdefault(name, []).append(value)
         else:
+            message.pop(name, None)  # fields stand in the order in which they came last
             message[name] = value
     return message
 
@@ -143,6 +144,7 @@ class Space:
         space = decode(data)
         self.told = collections.Counter()
         self.lanes = []  # (device or None, stream, spans)
+        self.changes = []  # of memory: (time, allocator or None, bytes or None, held or None)
         self.start = self.stop = self.pid = 0
         self.steps = []
         self.devices = numbers_of([plane.get("name", "") for plane in space.get("planes", [])])
@@ -180,7 +182,8 @@ class Space:
         spans = []
         for event in line.get("events", []):
             offset, length = event.get("offset_ps", 0), event.get("duration_ps", 0)
-            if "occurrences" in event:
+            when = [key for key in event if key in ("offset_ps", "occurrences")]
+            if when and when[-1] == "occurrences":  # one of the two: the last counts
                 self.told["sums"] += 1
                 continue
             if not (0 <= length < FARTHEST and abs(offset) < FARTHEST):
@@ -192,9 +195,15 @@ class Space:
                 continue
             if device is not None:
                 name = known.get("display_name", "") or name
-            stats = {}
+            stats, texts = {}, {}
             for stat in known.get("stats", []) + event.get("stats", []):
-                stats[self.names.get(stat.get("metadata_id", 0), "")] = number_of(stat)
+                key = self.names.get(stat.get("metadata_id", 0), "")
+                stats[key] = number_of(stat)
+                if "text" in stat or "ref" in stat:
+                    texts[key] = stat.get("text", self.names.get(stat.get("ref"), ""))
+            if device is None and name in ("MemoryAllocation", "MemoryDeallocation"):
+                self.change(to_ns(at, offset), name, stats, texts)
+                continue
             spans.append(Span(to_ns(at, offset), to_ns(at, offset + length), name,
                               "device" if device is not None else layer_of(name), stats))
         spans.sort(key=lambda span: (span.begin, -span.end))
@@ -206,6 +215,19 @@ class Space:
                 self.steps.append([span.begin, span.end, number, span.name])
         stream = line.get("display_id", 0) or line.get("id", 0)
         self.lanes += [(device, stream, lane) for lane, _ in lanes]
+
+    def change(self, at, name, stats, texts):
+        amounts = {key: number for key, number in stats.items()
+                   if number is not None and number >= 0}
+        size, frees = amounts.get("allocation_bytes"), name == "MemoryDeallocation"
+        if size is None or frees and size == 0:
+            self.told["no bytes"] += 1
+            size = None
+        held = amounts.get("bytes_allocated")
+        if held is not None:
+            held += amounts.get("bytes_reserved", 0)
+        self.changes.append((at, texts.get("allocator_name") or "(no name)",
+                             size if size is None or not frees else -size, held))
 
     @staticmethod
     def place(span, lanes):

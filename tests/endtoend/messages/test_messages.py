@@ -36,7 +36,9 @@ def test_every_case_is_in_the_file_and_nothing_else():
 
 
 def test_each_answer_says_something_and_shows_no_control_character():
-    for name, text in messages.golden().items():
+    golden = messages.golden()
+    assert golden
+    for name, text in golden.items():
         answer = text.split("]\n", 1)[1]
         assert WHAT_IS_SAID.search(answer), name
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", text), name

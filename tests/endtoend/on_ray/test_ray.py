@@ -91,7 +91,7 @@ def check_processes(recorded):
 def check_gaps(run):
     """None but what Ray and a busy machine do: Ray tells idle workers to end, and kills those that
     have not when its daemon ends; and a stack may change while it is read."""
-    for gap in (row["message"] for row in table(run, "gaps")):
+    for gap in (row["message"] for row in table(run, "gaps")):  # may be empty: at best
         assert re.fullmatch(
             r"Ray ended \d workers? without a word, none of them at work: all that was recorded is "
             r"here\.|Process .*: \d samples? miss(es)? frames of (its|their) Python stack, .*",
@@ -116,6 +116,7 @@ def check_executions(recorded):
         # A coroutine has a row for each of its slices.
         parts = [(pids[row["process"]], row["begin_ns"], row["end_ns"])
                  for row in rows if row["name"] == name]
+        assert seen
         for one in seen:
             assert any(pid == one["pid"] and begin <= one["begin"] <= end
                        for pid, begin, end in parts), (name, one)
@@ -142,6 +143,7 @@ def check_arrows(recorded):
             for source in arrived:
                 begin, end = recorded.at(source)
                 assert any(begin <= one["end"] <= end for one in wait["result"])
+    assert arrows
     for source, target in arrows:
         assert source["ts"] <= target["ts"] + target["dur"], (source, target)
         if source["name"].endswith(".remote"):
@@ -184,6 +186,7 @@ def test_a_table_says_who_waits_for_whom(learned):
     keys = {row["process"]: short(row["name"]) for row in learned.processes}
     rows = [row | {"for": keys[row["for_process"]]} for row in table(learned.run, "process_waits")
             if keys[row["process"]] == "actor_learner.py"]
+    assert rows
     for row in rows:
         assert row["wait_ns"] == row["before_ns"] + row["running_ns"] + row["after_ns"]
     slow = next(row for row in rows if row["for"] == "Rollout (slow)")
@@ -471,7 +474,8 @@ def test_the_workers_of_ray_train_are_named_by_their_ranks(tmp_path):
     counts = [row["count"] for row in table(run, "operations")
               if row["process"] in ranks and row["operation"] == "optimizer"]
     assert counts == [20, 20]
-    assert all(row["complete"] for row in table(run, "processes"))
+    processes = table(run, "processes")
+    assert processes and all(row["complete"] for row in processes)
 
 
 RANKS = """

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 import torch
-from runs import ROOT, crosscut, record
+from runs import ROOT, crosscut, record, table
 
 HERE = pathlib.Path(__file__).parent
 
@@ -81,32 +81,56 @@ def violations(path):
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
-    """The training example with its device, with shapes; exported."""
+    """The training example with its device, with shapes: the run, and the folder of its export."""
     folder = tmp_path_factory.mktemp("demo")
     result = record(folder / "run", [sys.executable, str(ROOT / "examples" / "train.py"),
                                      "--augment", "--steps", "12"], "--control-steps=0", "--shapes")
     assert result.returncode == 0, result.stderr
     (folder / "traces").mkdir()
     crosscut("export", folder / "run", "--to=chrome", "-o", folder / "traces" / "rank0.json.gz")
-    return folder / "traces"
+    return folder / "run", folder / "traces"
 
 
 def test_pytorchs_own_rules_hold_for_the_training_with_a_device(demo):
-    assert violations(demo / "rank0.json.gz") == []
+    assert violations(demo[1] / "rank0.json.gz") == []
 
 
-def test_hta_runs_its_analyses_on_the_training_with_a_device(demo):
+def test_hta_finds_in_the_training_with_a_device_what_our_tables_have(demo):
     import hta.trace_analysis as hta
-    analysis = hta.TraceAnalysis(trace_dir=str(demo))
-    assert len(analysis.get_temporal_breakdown(visualize=False)) == 1
-    kinds, kernels = analysis.get_gpu_kernel_breakdown(visualize=False)
-    assert len(kinds) > 0 and "augment" in set(kernels["name"])
+    run, traces = demo
+    analysis = hta.TraceAnalysis(trace_dir=str(traces))
+
+    def near(ns, events):
+        """HTA rounds the begin and the end of each event to us."""
+        return pytest.approx(ns / 1000, abs=2 * events)
+
+    (theirs,) = analysis.get_temporal_breakdown(visualize=False).to_dict("records")
+    (ours,) = table(run, "temporal_breakdown")
+    kernels = {row["name"]: row for row in table(run, "kernels")}
+    count = sum(row["count"] for row in kernels.values())
+    for name in ("compute", "non_compute", "idle"):
+        assert theirs[f"{name}_time(us)"] == near(ours[f"{name}_ns"], count), name
+    _, found = analysis.get_gpu_kernel_breakdown(visualize=False)
+    assert set(found["name"]) == set(kernels) == {"augment", "Memcpy HtoD", "Memcpy DtoH"}
+    for row in found.to_dict("records"):
+        assert row["sum (us)"] == near(kernels[row["name"]]["total_ns"], 12)
+        assert row["max (us)"] == near(kernels[row["name"]]["max_ns"], 1)
+        assert kernels[row["name"]]["count"] == 12, "one for each step"
     idle, _ = analysis.get_idle_time_breakdown(visualize=False)
-    assert idle["idle_time"].sum() > 0
-    assert len(analysis.get_comm_comp_overlap(visualize=False)) == 1
-    assert len(analysis.get_cuda_kernel_launch_stats(visualize=False)) == 1
-    assert len(analysis.get_memory_bw_summary()) > 0
-    assert len(analysis.get_profiler_steps()) >= 10
+    their_causes = {row["idle_category"]: row["idle_time"] for row in idle.to_dict("records")}
+    causes = {row["cause"]: row["total_ns"] for row in table(run, "idle_causes")}
+    for cause in their_causes.keys() | causes.keys():  # a rounded gap may have no time
+        assert their_causes.get(cause, 0) == near(causes.get(cause, 0), count), cause
+    (overlap,) = analysis.get_comm_comp_overlap(visualize=False)["comp_comm_overlap_pctg"]
+    assert overlap != overlap, "not a number: nothing communicates"
+    (launches,) = analysis.get_cuda_kernel_launch_stats(visualize=False).values()
+    assert len(launches) == 0, "it knows CUDA's alone"
+    copies = {row["kind"]: row for row in table(run, "copies")}
+    summary = analysis.get_memory_bw_summary()["memory_bw_gbps"]
+    assert list(summary["count"]) == [row["count"] for row in copies.values()] == [12, 12]
+    for most, row in zip(summary["max"], sorted(copies.values(), key=lambda row: row["kind"])):
+        assert most == pytest.approx(float(row["max_bytes_per_s"]) / 1e9, rel=0.1)
+    assert analysis.get_profiler_steps() == list(range(11)), "the last one does not end"
     # Launches and annotations of other devices than CUDA's have names that it does not know.
     assert analysis.get_queue_length_summary() is None
     assert analysis.get_gpu_user_annotation_breakdown(visualize=False) is None

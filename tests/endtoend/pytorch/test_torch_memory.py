@@ -154,13 +154,18 @@ def test_blocks_that_control_steps_free_are_no_leaks(tmp_path):
     result = record_script(tmp_path / "run", TRAIN, "--allocations", "--control-steps=50")
     assert result.returncode == 0, result.stderr
     steps = table(tmp_path / "run", "steps")
-    assert 50 < sum(step["control"] for step in steps) < 250
-    # The optimizer's state is made in the first step, and stays.
-    assert all(row["operation"] == "optimizer" and row["leaking_steps"] == 1
-               for row in table(tmp_path / "run", "memory_leaks"))
-    # A gradient that a profiled step made and a control step freed is not held any more.
-    held = table(tmp_path / "run", "memory_peak")
-    assert sum(row["blocks"] for row in held if row["operation"] == "backward") <= 8
+    # Half of them, but for the first six; blocks are whole, so that a few may lack.
+    assert len(steps) == 300 and abs(sum(step["control"] for step in steps) - 147) <= 6
+    # What one step made stays (the optimizer's state); what each makes is freed, by control steps,
+    # too: at the peak the same blocks are held as where no step is a control step.
+    assert table(tmp_path / "run", "memory_leaks") == []
+    result = record_script(tmp_path / "all", TRAIN, "--allocations", "--control-steps=0")
+    assert result.returncode == 0, result.stderr
+    held, without = ([{**row, "process": ""} for row in table(tmp_path / name, "memory_peak")]
+                     for name in ("run", "all"))
+    assert held == without
+    # The gradients of four parameters, and what the loss and the activation pass back.
+    assert sum(row["blocks"] for row in held if row["operation"] == "backward") == 5
 
 
 COMPARED = """
@@ -414,4 +419,5 @@ print(sum(float(batch.sum()) for batch in loader))
     assert [size // 1000 for process, size in made.items() if process != parent] == [128, 128]
     # A batch lies in a mapped file, which its worker makes and the parent maps.
     rows = {row["process"]: row for row in table(tmp_path / "run", "memory")}
+    assert len(rows) == 3
     assert all(rows[process]["allocated_bytes"] >= 8 * 8 * 4000 for process in rows)

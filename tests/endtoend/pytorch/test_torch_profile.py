@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from runs import ROOT, crosscut, record_script
+from runs import ROOT, crosscut
 
 from crosscut import read
 
@@ -337,19 +337,6 @@ print(sum(event.name == "aten::mul" for event in held.events()))
 """, "crosscut.torch", str(tmp_path / "run"))
     assert done.stdout == ("['a profile that was not stopped is given up: another begins']\nTrue\n"
                            "0 1\n1\n"), done.stderr
-
-
-def test_under_crosscut_record_the_outer_recording_goes_on(tmp_path):
-    text = HEAD.replace("{module}", "crosscut.torch") + """
-with warnings.catch_warnings(record=True) as told:
-    warnings.simplefilter("always")
-    with profile() as prof:
-        train()
-print(len(told), "nothing is recorded by this profile" in str(told[0].message))
-"""
-    result = record_script(tmp_path / "run", text)
-    assert (result.returncode, result.stdout) == (0, "1 True\n")
-    assert "aten::addmm" in crosscut("table", tmp_path / "run", "functions")
 
 
 SHAPES = HEAD + """

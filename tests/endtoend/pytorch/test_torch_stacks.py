@@ -1,6 +1,8 @@
 """Python functions and stacks of crosscut.torch.profile beside torch.profiler's."""
 
+import collections
 import json
+import re
 import subprocess
 import sys
 
@@ -203,17 +205,24 @@ def test_collections_of_garbage_are_events_where_they_are_asked_for():
     assert ours == [[["Python GC", "collect", "python_function", False]] * 2, [], []]
 
 
-def test_what_crosscut_does_at_start_is_no_event():
+def test_little_of_what_crosscut_does_at_start_is_an_event():
     text = """
 with profile(with_stack=True) as prof:
     torch.neg(x)
 names = [event.name for event in prof.events()]
 at = next(i for i, name in enumerate(names) if name.endswith(": __enter__"))
-print(json.dumps([at, names.count("aten::neg"), len(names)]))
+def of_a_profiler(event):
+    return event is not None and ("profiler" in event.name or of_a_profiler(event.cpu_parent))
+# Without the module, and the object that a method is of, which one of the two tells.
+program = sorted(plain(event.name).rpartition(".")[2].rpartition(" of ")[0] or plain(event.name)
+                 for event in prof.events() if not of_a_profiler(event))
+print(json.dumps([at, program, len(names)]))
 """
     ours, theirs = both(text)
-    assert ours[:2] == theirs[:2] == [1, 1]
-    assert ours[2] < 2 * theirs[2]
+    assert ours[0] == theirs[0] == 1
+    assert ours[1] == theirs[1] and ours[1].count("aten::neg") == 1, "all of the program, no more"
+    # Beside theirs some of our own: what `profile` imports and reads when it begins.
+    assert ours[2] <= theirs[2] + 20
 
 
 WARMED_UP = """
@@ -234,3 +243,47 @@ print(json.dumps([[[plain(frame) for frame in event.stack] for event in prof.eve
 def test_functions_that_run_when_a_warm_up_ends_have_the_lines_where_they_are(wait):
     ours, theirs = both(WARMED_UP.replace("WAIT", str(wait)))
     assert ours == theirs and len(ours[0]) == 2
+
+
+BARE = """
+import json, sys
+import torch
+from {module} import profile, schedule, ProfilerActivity
+from torch._C._profiler import _ExperimentalConfig
+def run(x):
+    return torch.tanh(x)
+def profiled(**more):
+    with profile(activities=[ProfilerActivity.CPU], with_stack=True,
+                 experimental_config=_ExperimentalConfig(verbose=True), **more) as prof:
+        run(x)
+        if more:
+            prof.step()
+            run(x)
+    return [event.name for event in prof.events()]
+x = torch.ones(3)
+profiled()
+print(json.dumps([profiled(), profiled(schedule=schedule(wait=0, warmup=1, active=1))]))
+"""
+# What torch.profiler has of its own beginning and end.
+OF_ITS_RECORDER = re.compile(r"torch/autograd/profiler\.py|(start_trace|add_metadata_json)$|"
+                             r"(perf_counter_ns|_add_metadata_json|_disable_profiler)$")
+
+
+def test_of_the_profilers_own_begin_and_end_no_more_is_seen_than_torch_profilers(tmp_path):
+    """All that our events have beside the program's, torch.profiler's have, too."""
+    found = {}
+    for module in ("torch.profiler", "crosscut.torch"):
+        script = tmp_path / "program.py"
+        script.write_text(BARE.replace("{module}", module))
+        done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        found[module] = [collections.Counter(re.sub(
+            r"<built-in (?:method|function) (\S*?)(?: of .*)?>$",
+            lambda parts: parts[1].rpartition(".")[2], name) for name in names)
+            for names in json.loads(done.stdout.splitlines()[-1])]
+    assert len(found["crosscut.torch"]) == len(found["torch.profiler"]) > 0
+    for ours, theirs in zip(found["crosscut.torch"], found["torch.profiler"]):
+        assert ours["aten::tanh"] == theirs["aten::tanh"] == 1
+        assert ours - theirs == collections.Counter()
+        missing = [name for name in theirs - ours if not OF_ITS_RECORDER.search(name)]
+        assert missing == []

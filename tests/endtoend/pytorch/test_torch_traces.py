@@ -73,6 +73,15 @@ def modules(events):
     return found
 
 
+def functions(events):
+    """How often each Python function of the program and of its modules was called. Those that ran
+    when recording began are named by where they were then, there."""
+    names = [event["name"].rpartition("/")[2] for event in events
+             if event.get("cat") == "python_function"]
+    return collections.Counter(name for name in names if not name.endswith(": <module>") and
+                               name.startswith(("<string>(", "module.py(", "linear.py(")))
+
+
 def calls(events):
     """Operators and scopes in order: all but their times, their numbers among all events and what
     tensors were made of."""
@@ -89,11 +98,12 @@ def test_modules_and_operators_are_told_as_torch_profiler_tells_them(seed, tmp_p
                     for module in ("crosscut.torch", "torch.profiler"))
     for mine, other in zip(ours, theirs, strict=True):
         assert modules(mine) == modules(other)
+        assert functions(mine) == functions(other)
         assert calls(mine) == calls(other)
         assert memory(mine) == memory(other)
         indexes = [event["args"]["Ev Idx"] for event in mine if "Ev Idx" in event.get("args", {})]
         assert len(set(indexes)) == len(indexes)
-    assert len(modules(ours[0])) > 0
+    assert len(modules(ours[0])) > 0 and len(functions(ours[0])) > 3
     assert not any(event["name"].startswith("nn.Module: ") for event in ours[1])
 
 

@@ -7,11 +7,25 @@ from runs import crosscut, sees_native, table
 
 
 @pytest.mark.parametrize("name", ["input", "python", "gc", "disk", "process", "threads", "workers",
+                                  "gil-called",
                                   "opencl-copies", "engine"])
 def test_the_verdict_names_the_fault_and_its_line(name, tmp_path):
     case = CASES[name]
     assert case.wrong(case.run(tmp_path / "planted", True), True) == ""
     assert case.wrong(case.run(tmp_path / "twin", False), False) == ""
+
+
+@pytest.mark.parametrize("name", ["child", "tenth-sleep", "one-slow"])
+def test_a_place_has_the_time_of_all_its_causes_by_the_programs_own_clock(name, tmp_path):
+    case = CASES[name]
+    rows = case.run(tmp_path / "planted", True)
+    assert case.wrong(rows, True) == ""
+    off, _ = case.gain(rows)
+    assert abs(off) <= 0.15, f"clock {case.clock}, {rows[0]}"
+    places = table(tmp_path / "planted", "places")
+    of_first = [row for row in places
+                if (row["process"], row["place"]) == (rows[0]["process"], rows[0]["blame"])]
+    assert sum(row["ns"] for row in of_first) == of_first[0]["place_ns"]
 
 
 @pytest.mark.skipif(not sees_native(), reason="perf_event_open is refused")
@@ -27,7 +41,7 @@ def test_a_report_opens_with_the_verdict_and_its_evidence(tmp_path):
     run = tmp_path / "run"
     rows = CASES["sleep"].run(run, True)
     lines = crosscut("report", run).splitlines()
-    title = next(i for i, line in enumerate(lines) if line.startswith("train.py"))
+    title = next(i for i, line in enumerate(lines) if line.startswith(CASES["sleep"].program.name))
     block = lines[title + 1:lines.index("", title)]
     assert block[0].strip() == rows[0]["headline"]
     assert len(block) <= 12

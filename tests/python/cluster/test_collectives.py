@@ -178,13 +178,45 @@ def test_several_kernels_of_one_collective_are_matched_in_order():
     assert waits_of(tables) == {0: (490, 0), 1: (0, 490)}
 
 
-def test_transfers_between_two_ranks_are_counted_and_not_compared():
-    tables = finished([[call("gloo:send", kind="pair", peer=1)],
-                       [call("gloo:recv", kind="pair", peer=0)]])
-    assert tables["collectives"].num_rows == 0
-    assert [(row["name"], row["calls"], row["reason"]) for row in
-            tables["unmatched"].to_pylist()] == [("gloo:recv", 1, "between two ranks"),
-                                                 ("gloo:send", 1, "between two ranks")]
+def sent(sender, to, leaves, comes, stay=10):
+    """By rank: the calls of a transfer whose sender leaves at a time, and whose receiver comes
+    at one and stays for the rest."""
+    return {sender: call("gloo:send", kind="pair", peer=to, seq=None, stay=stay, leave=leaves),
+            to: call("gloo:recv", kind="pair", peer=sender, seq=None,
+                     stay=max(leaves - comes, stay), leave=max(leaves, comes + stay))}
+
+
+def test_a_receive_waits_for_its_send_and_a_send_only_where_it_stays():
+    late, early = sent(0, 1, leaves=1000, comes=400), sent(0, 1, leaves=200, comes=5000)
+    meets = {0: {**early[0], "ns": 4900, "begin_ns": 120}, 1: early[1]}  # leaves with the other
+    for calls, waits in ((late, {0: (0, 590), 1: (590, 0)}), (early, {0: (0, 0), 1: (0, 0)}),
+                         (meets, {0: (4880, 0), 1: (0, 4880)})):
+        tables = finished([[calls[0]], [calls[1]]], per_host=2)
+        assert [(row["name"], row["count"], row["ranks"]) for row in
+                tables["collectives"].to_pylist()] == [("gloo:send", 1, 2)]
+        assert waits_of(tables) == waits
+
+
+def test_each_way_between_two_ranks_counts_for_itself():
+    there, back = sent(0, 1, leaves=300, comes=200), sent(1, 0, leaves=900, comes=800)
+    tables = finished([[there[0], back[0]], [there[1], back[1]]], per_host=2)
+    assert tables["unmatched"].num_rows == 0
+    assert waits_of(tables) == {0: (90, 90), 1: (90, 90)}
+
+
+def test_transfers_of_which_it_is_not_known_between_whom_are_counted():
+    for more in ({"peer": None}, {"group_size": 5}, {"name": "ncclDevKernel_SendRecv"}):
+        calls = [{**one, **more} for one in sent(0, 1, leaves=300, comes=200).values()]
+        tables = finished([[one] for one in calls], per_host=2)
+        assert tables["collectives"].num_rows == 0
+        assert {row["reason"] for row in tables["unmatched"].to_pylist()} == {"between two ranks"}
+    calls = sent(0, 1, leaves=300, comes=200)
+    before = {**calls[1], "begin_ns": calls[1]["begin_ns"] - 10**9}
+    for other, reason in (([before], "the ranks were not in it at the same time"),
+                          ([before, calls[1]], "the ranks have different numbers of it")):
+        tables = finished([[calls[0]], other], per_host=2)
+        assert tables["collectives"].num_rows == 0
+        assert reason in {row["reason"] for row in tables["unmatched"].to_pylist()}
 
 
 def test_gathers_may_differ_in_size_and_reductions_may_not():

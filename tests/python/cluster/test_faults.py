@@ -307,7 +307,9 @@ def test_steps_that_the_budget_left_out_are_in_no_class(tmp_path):
         at = steps.column_names.index("level")
         part.tables[spec.STEPS] = steps.set_column(at, "level", pa.array([2, 4, 0, 2, 4]))
     _, cluster = ranks.reduce(tmp_path / "cluster", *ranks.written(tmp_path / "parts", parts))
-    for row in cluster.table("ranks").to_pylist():
+    ranks_told = cluster.table("ranks").to_pylist()
+    assert len(ranks_told) == len(parts)
+    for row in ranks_told:
         counts = [row[f"{which}steps"] for which in ("", "marked_", "observed_", "compared_")]
         assert counts == [5, 4, 2, 2]
         assert sum(row[name] for name, _ in spec.STEP_CLASSES) == row["observed_steps_ns"]
@@ -419,6 +421,7 @@ def test_maps_at_once_lose_no_rank(tmp_path, monkeypatch, where):
 def is_whole(folder):
     """The job of a cluster folder, whose tables are what it states."""
     cluster = dataset.open_cluster(folder)
+    assert cluster.facts["tables"]
     for name, stated in cluster.facts["tables"].items():
         assert cluster.table(name).num_rows == stated["rows"], name
     assert not [name for name in os.listdir(folder) if name.startswith(".")]

@@ -34,7 +34,8 @@ def test_what_a_late_rank_costs_is_the_time_in_which_only_it_was_missing():
     rows = {row["rank"]: row for row in finish(merging.merge(partials_of(job)))
             .tables["stragglers"].to_pylist()}
     assert rows[job.late]["saved_in_steps_ns"] == job.steps * job.late_ns
-    assert all(row["saved_ns"] == 0 for rank, row in rows.items() if rank != job.late)
+    others = [row["saved_ns"] for rank, row in rows.items() if rank != job.late]
+    assert others == [0] * (job.ranks - 1)
 
 
 def in_flight(chance, hosts, lag):
@@ -79,3 +80,33 @@ def test_on_one_clock_a_rank_that_leaves_late_is_on_the_path():
     second += [call(seq=1, stay=40, leave=200)]
     assert path_of([first, second], per_host=2) == {
         (1, "transfer"): 40, (1, "work"): 10, (0, "transfer"): 150}
+
+
+def test_the_path_of_a_pipeline_goes_through_its_slow_rank():
+    """Rank 0 gives to rank 1, and that to rank 2. Rank 1 works for 70 each time, the others for 5:
+    they are blocked in their transfers for the rest."""
+    chance = random.Random(4)
+    ranks, free, rest = [[], [], []], [0, 0, 0], 0
+    for number in range(30):
+        rest += (work := chance.randint(60, 80))
+        for to in (1, 2):
+            come = [free[to - 1] + (work if to == 2 else 5), free[to] + 5]
+            gone = max(come) + 3
+            for rank, other, name, begin in ((to - 1, to, "gloo:send", come[0]),
+                                             (to, to - 1, "gloo:recv", come[1])):
+                ranks[rank].append(call(name, kind="pair", peer=other, seq=None, step=number,
+                                        stay=gone - begin, leave=gone))
+                free[rank] = gone
+    path = path_of(ranks, per_host=3)
+    slow = path[1, "work"]
+    assert slow > 0.85 * rest and slow > 10 * sum(
+        ns for (rank, kind), ns in path.items() if kind == "work" and rank != 1)
+
+
+def test_a_rank_that_waits_itself_is_not_the_one_that_is_missing():
+    first = [call(group="pair", seq=0, stay=10, leave=1000)]
+    second = [call(group="pair", seq=0, stay=900, leave=1000), call(seq=0, stay=10, leave=1040)]
+    third = [call(seq=0, stay=800, leave=1040)]
+    rows = finished([first + [call(seq=0, stay=780, leave=1040)], second, third], per_host=3)
+    saved = {row["rank"]: row["saved_ns"] for row in rows["stragglers"].to_pylist()}
+    assert saved[1] == 30

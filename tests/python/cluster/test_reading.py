@@ -82,7 +82,7 @@ def test_every_query_of_the_page_runs_and_says_what_it_should(cluster, monkeypat
     assert len(queries) >= 6
     monkeypatch.chdir(cluster.path)
     results = [duckdb.sql(query).fetchall() for query in queries]
-    assert all(results), "each of them has rows"
+    assert len(results) == len(queries) and all(results), "each of them has rows"
     slowest, hosts, steps, classes, operations, functions = results[:6]
     assert slowest[0][0] == JOB.late or len(slowest) == 10
     assert hosts[0][:2] == ("host00004", 8)
@@ -93,6 +93,7 @@ def test_every_query_of_the_page_runs_and_says_what_it_should(cluster, monkeypat
 
 
 def test_the_schema_is_the_published_one(cluster):
+    assert cluster.facts["tables"]
     for name, stated in cluster.facts["tables"].items():
         table = cluster.table(name)
         assert table.num_rows == stated["rows"]
@@ -116,7 +117,9 @@ def test_steps_and_calls_are_sorted_by_step_and_rank(cluster):
 
 
 def test_classes_of_steps_add_up_to_their_length(cluster):
-    for row in cluster.table(spec.STEPS).slice(0, 200).to_pylist():
+    rows = cluster.table(spec.STEPS).slice(0, 200).to_pylist()
+    assert len(rows) == 200
+    for row in rows:
         assert sum(row[name] for name, _ in spec.STEP_CLASSES) == row["wall_ns"]
 
 
@@ -264,10 +267,10 @@ def test_the_specification_names_tables_and_columns_that_there_are(tmp_path):
         assert {*sums.key, *sums.add, *sums.least, *sums.most} <= set(columns), name
     assert set(spec.STEP_COLUMNS) <= set(run.table("steps").columns)
     elsewhere = {"steps", "spans", "device_events", "device_waits", "critical_path_segments",
-                 "samples", "operator_stacks", "memory_events", "memory_timeline", "utilization",
-                 "step_metrics", "step_operators", "step_layers", "transitions", "windows",
-                 "stragglers", "straggler_steps", "collectives", "unmatched_collectives", "facts",
-                 spec.LEDGER}
+                 "samples", "lines", "operator_stacks", "memory_events", "memory_timeline",
+                 "utilization", "step_metrics", "step_operators", "step_layers", "transitions",
+                 "windows", "stragglers", "straggler_steps", "collectives",
+                 "unmatched_collectives", "facts", spec.LEDGER}
     known = {*spec.UNION, *spec.OF_RUN, *spec.SUMS, *elsewhere}
     assert set(there) <= known, "say in spec.py whether a new table is bounded"
 

@@ -1,5 +1,6 @@
 """Programs that note when what is open changes, and whether the tables say the same."""
 
+import collections
 import json
 import os
 import subprocess
@@ -67,29 +68,42 @@ def finish():
     print(json.dumps([ns(low), ns(high), counts]))
 
 # The ring holds the whole program, however late the drain comes.
-recorded = crosscut.start(sys.argv[1], python="off", control_percent=0, memory_mib=256)
+recorded = crosscut.start(sys.argv[1], plan="full", python="off", control_percent=0,
+                          memory_mib=256)
 assert recorded, crosscut.error()
 settle(now(), now())
 suspended = [now()]
 '''
 
 
+def run_script(folder, text, *args):
+    """Runs it with the folder of its recording, `run`, and `args`; what it printed."""
+    script = folder / "program.py"
+    script.write_text(text)
+    path = os.pathsep.join([str(PACKAGE.parent), *filter(None, sys.path)])
+    done = subprocess.run([sys.executable, script, folder / "run", *map(str, args)], timeout=120,
+                          text=True, capture_output=True, env=environment(PYTHONPATH=path))
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def judge(folder, program, *args):
     """Runs MODEL and `program`; compares the table `operations` with what it printed."""
-    script = folder / "program.py"
-    script.write_text(MODEL + program)
-    run = folder / "run"
-    path = os.pathsep.join([str(PACKAGE.parent), *filter(None, sys.path)])
-    done = subprocess.run([sys.executable, script, run, *args], timeout=120, text=True,
-                          capture_output=True, env=environment(PYTHONPATH=path))
-    assert done.returncode == 0, done.stderr
-    low, high, counts = json.loads(done.stdout)
-    read = crosscut.read(run)
+    low, high, counts = json.loads(run_script(folder, MODEL + program, *args))
+    read = crosscut.read(folder / "run")
     assert not list(read.table("drops").rows())
-    rows = {row["operation"]: row for row in read.table("operations").rows() if row["operation"]}
-    assert {name: row["count"] for name, row in rows.items()} == counts
-    for name in rows.keys() & low.keys():
+    seen, wall = collections.Counter(), collections.Counter()
+    for row in read.table("operations").rows():
+        seen[row["operation"]] += row["count"]
+        wall[row["operation"]] += row["wall_ns"]
+    for row in read.table("operation_parts").rows():  # what the model calls the innermost
+        if row["part"]:
+            seen[row["part"]] += row["count"]
+            wall[row["part"]] += row["wall_ns"]
+            wall[row["operation"]] -= row["wall_ns"]
+    assert {name: count for name, count in seen.items() if name} == counts
+    for name in counts.keys() & low.keys():
         slack = 1e-5 * high[name] + 1000  # of the clock's rate
-        assert low[name] - slack <= rows[name]["wall_ns"] <= high[name] + slack, (
-            name, rows[name], low, high, list(read.table("gaps").rows()))
+        assert low[name] - slack <= wall[name] <= high[name] + slack, (
+            name, wall, low, high, list(read.table("gaps").rows()))
     return read

@@ -281,11 +281,13 @@ def test_a_column_has_its_type_in_pandas_whatever_its_cells(tmp_path):
     operations(tmp_path, "with operation('a'): pass\n")
     run = crosscut.read(tmp_path / "run")
     lengths = set()
+    assert run.tables()
     for name in run.tables():
         table = run.table(name)
         frame = table.to_pandas()
         lengths.add(len(table))
-        kinds = zip(table.columns, table._table.numbers, table._table.integers)
+        kinds = list(zip(table.columns, table._table.numbers, table._table.integers))
+        assert kinds
         for column, number, integer in kinds:
             missing = None in table[column]
             want = ("Int64" if missing else "int64") if integer else "float64" if number else None

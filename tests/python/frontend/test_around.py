@@ -5,6 +5,7 @@ import ctypes
 import functools
 import gc
 import inspect
+import os
 import pickle
 import sys
 import types
@@ -147,6 +148,23 @@ def test_who_asked_is_told_when_the_outermost_call_is_over(switch):
         host.fails()
     assert host.other() == "done"
     assert told[1:] == [(host, None, True), (host, "done", False)]
+
+
+def test_a_forked_child_is_in_no_call_that_its_parent_was_in():
+    told = []
+    other = around(lambda: None, outermost=True, after=lambda *call: told.append("other"))
+
+    def forks():
+        if (child := os.fork()) == 0:
+            _record.after_fork_in_child()  # as in a recorded process
+            other()
+        return child
+
+    outer = around(forks, outermost=True, after=lambda *call: told.append("outer"))
+    if (child := outer()) == 0:  # which leaves the call, too
+        other()
+        os._exit(told != ["other", "outer", "other"])
+    assert os.waitpid(child, 0)[1] == 0 and told == ["outer"]
 
 
 @pytest.mark.parametrize(("switch", "always"), [(1, False), (1, True), (0, True), (0, False)])

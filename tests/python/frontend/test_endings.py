@@ -4,8 +4,9 @@ import re
 import signal
 import sys
 
+import crosscut
 import pytest
-from recording import PACKAGE, environment
+from recording import COMMAND, PACKAGE, environment
 
 ENDINGS = {
     "returns": "print('out')",
@@ -180,3 +181,17 @@ def test_notices_that_nobody_reads_end_nothing(recorder, command, code):
                            "sh", "-c", command], env=environment(), stderr=writes, timeout=60)
     os.close(writes)
     assert done.returncode == code and recorder.logs()
+
+
+@pytest.mark.parametrize(("program", "told"), [
+    ("import sys; sys.exit(3)", "The command ended with exit status 3."),
+    ("raise ValueError('x')", "The command ended with exit status 1."),
+    ("import os; os.kill(os.getpid(), 9)", "The command was ended by signal 9 (Killed)."),
+    ("import sys; sys.exit(0)", None),
+])
+def test_the_first_line_says_how_a_command_ended_that_did_not_end_well(recorder, program, told):
+    recorder.record(sys.executable, "-c", program)
+    gaps = crosscut.read(recorder.run_dir).gaps
+    assert gaps[:1] == ([told] if told else [])
+    report = recorder.plain(COMMAND, "report", recorder.run_dir).stdout
+    assert not told or report.startswith("! " + told)

@@ -107,7 +107,8 @@ def test_a_thousand_starts_and_stops_on_eight_threads(recorder, python):
                           recorder.run_dir, timeout=600,
                           env=environment(PYTHONPATH=str(PACKAGE.parent)))
     assert (done.returncode, done.stdout) == (0, "1000 0 False\n"), done.stderr
-    assert crosscut.read(recorder.run_dir).table("processes").rows()
+    (process,) = crosscut.read(recorder.run_dir).table("processes").rows()
+    assert process["complete"] and process["wall_ns"] > 0
 
 
 ELSEWHERE = """

@@ -30,6 +30,7 @@ SEEDS = range(12)
 def led(*functions, **how):
     """Calls of the functions go through ours."""
     arounds = [_record.around(function, **how) for function in functions]
+    assert arounds
     for around in arounds:
         assert _record.lead_calls(around)
     try:

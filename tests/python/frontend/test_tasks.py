@@ -373,8 +373,9 @@ def test_what_a_task_opens_behind_a_start_of_its_own_is_suspended_with_it(record
                           env=environment(PYTHONPATH=str(PACKAGE.parent)))
     assert done.returncode == 0, done.stderr
     spans = list(crosscut.read(recorder.run_dir).table("spans").rows())
-    assert all(row["parent"] is None for row in spans if row["name"] in ("waits", "other"))
-    assert sum(row["name"] == "waits" for row in spans) >= 2
+    parents = {name: [row["parent"] for row in spans if row["name"] == name]
+               for name in ("waits", "other")}
+    assert len(parents["waits"]) >= 2 and set(parents["waits"] + parents["other"]) == {None}
 
 
 IMPORTS_MEANWHILE = """
@@ -423,3 +424,64 @@ asyncio.run(main())
 
 def test_a_callback_of_a_loop_is_asked_for_nothing_that_asyncio_does_not_ask(recorder):
     assert recorder.python(CALLBACKS) == recorder.plain(sys.executable, "-c", CALLBACKS).stdout
+
+
+SLICES = """
+import asyncio, contextvars
+async def turns(count):
+    for _ in range(count):
+        await asyncio.sleep(0)
+asyncio.run(turns(6400))
+for _ in range(6400): contextvars.copy_context().run("".upper)  # no loop's
+"""
+
+
+def test_the_turns_of_tasks_are_in_what_recording_cost(recorder):
+    recorder.python(SLICES)
+    rows = crosscut.read(recorder.run_dir).table("overhead").rows()
+    counts = {row["probe"]: (row["count"], row["total_ns"]) for row in rows}
+    count, cost = counts["operations of tasks (64 slices)"]
+    assert count == 100 and cost > 0
+
+
+SWITCHES = """
+import greenlet
+def turns():
+    while True: greenlet.getcurrent().parent.switch()
+other = greenlet.greenlet(turns)
+for _ in range(3200): other.switch()
+"""
+
+
+def test_the_turns_of_greenlets_are_in_what_recording_cost(recorder):
+    pytest.importorskip("greenlet")
+    recorder.python(SWITCHES)
+    rows = crosscut.read(recorder.run_dir).table("overhead").rows()
+    counts = {row["probe"]: (row["count"], row["total_ns"]) for row in rows}
+    count, cost = counts["operations of tasks (64 switches)"]
+    assert count == 100 and cost > 0
+
+
+TRACED = """
+import sys, greenlet
+seen = []
+def traced(event, args):
+    seen.append(event)
+    if len(seen) == 3: raise KeyError("mine")
+greenlet.settrace(traced)
+if "crosscut._tasks" in sys.modules:
+    sys.modules["crosscut._tasks"].follow_greenlets()
+    assert greenlet.gettrace() is not traced
+def turns():
+    while True: greenlet.getcurrent().parent.switch()
+other = greenlet.greenlet(turns)
+for _ in range(5):
+    try: other.switch()
+    except KeyError as error: seen.append(repr(error))
+print(seen, greenlet.gettrace())  # whoever raises is called no more
+"""
+
+
+def test_a_trace_function_of_the_programs_goes_on_and_may_fail(recorder):
+    pytest.importorskip("greenlet")
+    assert recorder.python(TRACED) == recorder.plain(sys.executable, "-c", TRACED).stdout

@@ -1,8 +1,11 @@
 """What PyTorch's adapter marks by itself, and scopes of record_function, where threads run tasks:
 asyncio's and gevent's. Held against what the program notes of its own clock, as in test_tasks."""
 
+import json
+
+import crosscut
 import pytest
-from task_model import judge
+from task_model import judge, run_script
 
 pytest.importorskip("torch")
 
@@ -84,7 +87,9 @@ def test_a_forward_counts_while_its_greenlet_runs(tmp_path, seed):
     pytest.importorskip("gevent")
     run = judge(tmp_path, GEVENT, str(seed))
     assert counts_of(run, "nn.Module: ") == {"Net": 12, "Net.inner (Inner)": 12}
-    assert not list(run.table("gaps").rows())
+    # Forwards are steps here, and none of them is a control step.
+    assert all("not checked against control steps" in row["message"]
+               for row in run.table("gaps").rows())
 
 
 def counts_of(run, prefix):
@@ -138,3 +143,59 @@ finish()
 def test_scopes_and_forwards_in_tasks_count_while_theirs_run(tmp_path, seed):
     run = judge(tmp_path, ASYNCIO, str(seed))
     assert not [row for row in run.table("gaps").rows() if "span" in row["message"]]
+
+
+# Calls that give way to each other in any order, each turn of which is part of one call alone: what
+# it takes lies between what the call notes inside the turn and what the switch takes around it.
+TURNS = '''
+import greenlet, json, random, sys, torch
+import crosscut
+from crosscut import _record
+now, draw, main = _record.now, random.Random(int(sys.argv[2])), greenlet.getcurrent()
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        for _ in range(draw.randrange(4)):
+            since = now()
+            while now() < since + draw.choice([1_000, 50_000, 500_000]): pass
+            greenlet.getcurrent().inside += now() - since
+            main.switch()
+        return x
+
+def serve(net):
+    for _ in range(5):
+        it = greenlet.getcurrent()
+        it.inside = it.around = 0
+        net(torch.ones(1))
+        calls.append(it)
+        main.switch()
+
+net, calls, low, high = Net(), [], [], []
+assert crosscut.start(sys.argv[1], plan="full", python="off", control_percent=0), crosscut.error()
+them = [greenlet.greenlet(serve) for _ in range(4)]
+for one in them: one.inside = one.around = 0
+while them:
+    one = draw.choice(them)
+    since = now()
+    one.switch(*([] if one else [net]))
+    one.around += now() - since
+    if calls:
+        low.append(one.inside)
+        high.append(one.around)
+        calls.clear()
+    if one.dead: them.remove(one)
+print(json.dumps([sorted(t * _record.ns_per_tick() for t in times) for times in (low, high)]))
+'''
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_each_call_that_gives_way_has_its_own_turns(tmp_path, seed):
+    pytest.importorskip("greenlet")
+    low, high = json.loads(run_script(tmp_path, TURNS, seed))
+    read = crosscut.read(tmp_path / "run")
+    (calls,) = [row for row in read.table("functions").rows() if row["name"] == "nn.Module: Net"]
+    assert calls["count"] == len(low) == 20
+    for column, rank in (("min_ns", 0), ("p50_ns", 9), ("max_ns", 19)):
+        slack = 1e-4 * high[rank] + 1000
+        assert low[rank] - slack <= calls[column] <= high[rank] + slack, (column, low, high, calls)
+    assert not [row for row in read.table("gaps").rows() if "suspended" in row["message"]]

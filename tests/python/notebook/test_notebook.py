@@ -1,14 +1,19 @@
 """A notebook that records its cells, executed by Jupyter's own kernel and written as HTML."""
 
 import html
+import pathlib
 import re
+import subprocess
+import sys
 
+import crosscut
 import pytest
 
 nbclient = pytest.importorskip("nbclient")
 nbformat = pytest.importorskip("nbformat")
 nbconvert = pytest.importorskip("nbconvert")
 pytest.importorskip("ipykernel")
+CROSSCUT = pathlib.Path(crosscut.__file__).parent / "bin" / "crosscut"
 
 WORK = """
 import time
@@ -64,8 +69,6 @@ def test_a_cell_is_recorded_and_shows_its_value_and_its_report(book):
 
 
 def test_a_cell_that_runs_again_makes_a_new_run_and_says_its_name(book):
-    import crosscut
-
     folder, notebook = book
     cell = notebook.cells[3]
     assert "first holds a recording already; this one goes to first-2" in printed(cell, "stderr")
@@ -97,6 +100,50 @@ def test_nbconvert_writes_the_reports_into_html(book):
     assert body.count("srcdoc=") == 4 and "first-2" in body
 
 
+BUSY = """import time
+def busy():
+    end = time.thread_time() + 1
+    while time.thread_time() < end:
+        sum(range(2000))
+"""
+MADE_UP = re.compile(r"ipykernel_\d|ipython-input|\b\d+\.py:\d")
+
+
+def record_whole_kernel(folder):
+    """crosscut record of what executes a notebook, up to the kernel's exit."""
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)
+                                           for cell in (BUSY, "busy()")])
+    nbformat.write(book, folder / "book.ipynb")
+    subprocess.run([CROSSCUT, "record", "-o", folder / "run", "--", sys.executable, "-m",
+                    "nbconvert", "--execute", "--to", "html", "book.ipynb"], cwd=folder,
+                   check=True, capture_output=True, timeout=300)
+
+
+@pytest.mark.parametrize("how", ["magic", "session", "record"])
+def test_lines_of_cells_have_the_numbers_of_their_cells(tmp_path, how):
+    # As in IPython's tracebacks the line of %%crosscut does not count.
+    body, call = "Cell In[2]", f"Cell In[3]:{1 if how == 'magic' else 2} <module>"
+    if how == "record":
+        record_whole_kernel(tmp_path)
+        body, call = "Cell In[1]", "Cell In[2]:1 <module>"
+    else:
+        begin = "%%crosscut -o run" if how == "magic" else "with crosscut.session('run'):"
+        execute(tmp_path, "%load_ext crosscut\nimport crosscut", BUSY, begin + "\n    busy()")
+    run = crosscut.read(tmp_path / "run")
+    samples = run.table("samples")
+    assert f"{body}:5 busy" in samples["own_line"] and f"{body}:5 busy" in samples["line"]
+    assert any(work.startswith(body) for work in run.table("part_work")["work"])
+    for view in ("text", "html", "json"):
+        text = run.report(view)
+        assert body in text and not MADE_UP.search(text), view
+    for form in ("chrome", "speedscope"):
+        file = tmp_path / f"{form}.json"
+        subprocess.run([CROSSCUT, "export", tmp_path / "run", f"--to={form}", "-o", file],
+                       check=True, capture_output=True)
+        text = file.read_text()
+        assert f"{body}:5 busy" in text and call in text and not MADE_UP.search(text), form
+
+
 @pytest.mark.parametrize("cell, words", [
     ("%%crosscut --plam=full\nx = 1", "unknown option --plam; did you mean --plan?"),
     ("%%crosscut --budget=2000\nx = 1", "budget=2000.0 is not a share of the time"),
@@ -112,8 +159,6 @@ def test_what_cannot_be_meant_is_an_error_of_the_cell(tmp_path, cell, words):
 
 
 def test_a_cell_that_fails_fails_and_leaves_what_it_recorded(tmp_path):
-    import crosscut
-
     book = execute(tmp_path, "%load_ext crosscut\nimport crosscut", WORK,
                    "%%crosscut -o run --plan=control=0,everything=100\nwork()\n1 / 0",
                    "crosscut.active()", allow_errors=True)
@@ -135,8 +180,6 @@ asyncio.current_task() is not None, await work()"""
 
 
 def test_a_cell_awaits_on_the_notebooks_loop_as_without_the_magic(tmp_path):
-    import crosscut
-
     book = execute(tmp_path, "%load_ext crosscut\nimport crosscut", AWAITS)
     assert texts(book.cells[1], "text/plain")[0] == "(True, 'awaited')"
     rows = crosscut.read(tmp_path / "awaits").table("operations", where="operation = solve")
@@ -154,6 +197,7 @@ def test_a_large_run_says_what_goes_on_and_how_long_it_took(tmp_path):
     book = execute(tmp_path, "%load_ext crosscut\nimport crosscut._notebook\n"
                    "crosscut._notebook._NOTED = 0", WORK,
                    "%%crosscut -o run\nimport crosscut\nwork()", "%crosscut report")
+    assert len(book.cells) == 4
     for cell in book.cells[2:]:
         (note,) = [text for text in texts(cell, "text/plain") if text.startswith("Crosscut: ")]
         assert re.fullmatch(r"Crosscut: read run \(\d+ MiB\) in \d+ s", note)

@@ -93,7 +93,7 @@ def objects_behave_as_before():
             assert "incompatible" in str(error)
         else:
             raise AssertionError
-    assert all(s.closed for s in tape.flat(tape.tree()))
+    assert tape.all_closed()
 
 
 def exceptions_of_cpp_pass():
@@ -106,7 +106,7 @@ def exceptions_of_cpp_pass():
             assert str(error) == "raised in C++"
         else:
             raise AssertionError
-    assert all(s.closed for s in tape.flat(tape.tree()))
+    assert tape.all_closed()
 
 
 def callbacks_end_the_native_slice_on_their_own_thread():
@@ -121,7 +121,7 @@ def callbacks_end_the_native_slice_on_their_own_thread():
         pass
     else:
         raise AssertionError
-    assert all(s.closed for s in tape.flat(tape.tree()))
+    assert tape.all_closed()
     simulator.elsewhere(lambda seed: m.twice(seed))
     assert simulator.seed == 8
     threads = tape.trees()

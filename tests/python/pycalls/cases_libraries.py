@@ -52,7 +52,7 @@ def numpy_operators_methods_and_functions_are_native():
               "numpy.concatenate", "numpy.random.random_sample", "numpy.random.Generator.normal",
               "numpy.linalg.inv", "numpy.fft.fft"]
     assert _layers(*wanted) == ["native"] * len(wanted), dict(zip(wanted, _layers(*wanted)))
-    assert all(s.closed for s in tape.flat(tape.tree()))
+    assert tape.all_closed()
 
 
 def numpy_objects_keep_identity_pickling_and_subclassing():

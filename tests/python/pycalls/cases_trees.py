@@ -37,7 +37,7 @@ def _bare(span):
 
 
 def _lines(spans, depth=0):
-    for span in spans:
+    for span in spans:  # may be empty: of a span without any
         assert span.closed, span
         source = linecache.getline(__file__, span.line).strip() if span.line else ""
         yield "  " * depth + _bare(span) + (f" <- {source}" if source else "")

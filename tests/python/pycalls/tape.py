@@ -162,6 +162,12 @@ def flat(spans):
         waiting.extend(reversed(span.children))
 
 
+def all_closed(spans=None):
+    """Whether there are spans, of the main thread if none are given, and all of them ended."""
+    every = list(flat(tree() if spans is None else spans))
+    return bool(every) and all(span.closed for span in every)
+
+
 def count(prefix, thread=None):
     """How many spans have a name that starts so; what goes on counts once."""
     chosen = trees()

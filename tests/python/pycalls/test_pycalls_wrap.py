@@ -13,7 +13,7 @@ from pycalls_support import HERE, INTERPRETERS, PACKAGE_DIR, cases, compile_c
 @pytest.fixture(scope="session")
 def wrapping(package):
     """The package with wrap() in it, and a shared library to wrap."""
-    for name in ("_wrap.py", "_hooks.py", "_names.py", "_source_state.py"):
+    for name in ("_wrap.py", "_hooks.py", "_libraries.py", "_names.py", "_source_state.py"):
         shutil.copy(PACKAGE_DIR / name, package / "crosscut")
     compile_c(HERE / "foreign.c", package / "libforeign.so", "-fvisibility=default")
     return package

@@ -11,7 +11,10 @@ class Recorder:
 
     def __init__(self):
         self.collected_parts, self.states, self.code = [], [], 0
-        self.dir = "run"
+        self.dir, self.budget = "run", 0.0
+
+    def budget_before_steps(self):
+        return self.budget
 
     def unseen(self, function):
         return function
@@ -83,36 +86,73 @@ def profile(recorder, profiler):
     return it
 
 
-def rested(profile):
-    profile._not_before = 0.0
-
-
 def test_control_steps_are_without_it_and_keep_what_was_before(profile, profiler, recorder):
     profile.set_level(3)
     assert profiler.on and profile.running
     profile.set_level(0)
     assert not profiler.on
     assert recorder.collected_parts == [("theirs", "xspace", b"x" * 10, 1000)]
-    profile.set_level(1)  # the boundary alone
-    assert not profiler.on
+    profile.set_level(2)
+    assert profiler.on
 
 
-def test_after_a_switch_it_rests_so_that_switching_stays_cheap(profile, profiler):
-    profiler.seconds = 0.05
-    profile.set_level(3)
+def test_it_runs_in_every_step_that_shows_operators_and_in_no_other(profile, profiler, recorder):
+    profiler.seconds = 0.02  # however long the collecting takes: the plan's budget knows
+    levels = [3, 1, 2, 4, 2, 0, 3, 0, 4, 1, 2, 1, 3, 4]
+    for level in levels:
+        profile.set_level(level)
+        assert profiler.on == (level in (2, 3)), level
+    assert len(recorder.collected_parts) == 6
+
+
+@pytest.mark.parametrize("kinds, there", [(["cpu"], False), (["CPU"], False),
+                                          (["cpu", "tpu"], True), (["GPU"], True)])
+def test_where_it_may_be_all_that_shows_a_device_it_goes_on(profile, profiler, kinds, there):
+    profile.set_level(1)
+    profile.shows(*kinds)
+    assert profiler.on == there
+    profile.set_level(4)
+    assert profiler.on == there
+    profile.set_level(2)
+    assert profiler.on
     profile.set_level(0)
-    profile.set_level(3)
     assert not profiler.on
-    assert profile._took >= 0.05
-    assert profile._not_before - time.monotonic() == pytest.approx(9 * profile._took, rel=0.5)
-    rested(profile)
+
+
+def test_without_steps_its_parts_cost_half_of_the_budget(profile, profiler, recorder, monkeypatch):
+    now = 1000.0
+    monkeypatch.setattr(profiles.time, "monotonic", lambda: now)
+    profile._opened, recorder.budget = now, 0.02
+    took = 0.04
+
+    def end():
+        nonlocal now
+        now += took
+        profiler.on = False
+        return b"x"
+
+    profile._end = end
+    profile.set_level(3)
+    on = 0.0
+    while now < 2000.0:
+        on += 0.05 if profiler.on else 0
+        now += 0.05
+        profile._round()
+    spent = 2 * took * len(recorder.collected_parts)
+    assert 0.009 * 1000 < spent < 0.0105 * 1000 + 0.25 + 2 * took
+    assert on > 50 * 0.1  # and not less than that leaves
+    recorder.budget = 0.0  # steps have begun
     profile._round()
     assert profiler.on
 
 
 def test_a_new_session_does_not_wait_for_the_rest_of_the_last(profile, profiler, recorder):
-    profiler.seconds = 0.05
+    profiler.seconds = 0.2
+    recorder.budget = 0.02
     profile.set_level(3)
+    profile.set_level(0)
+    profile.set_level(3)
+    assert not profiler.on
     profile.set_level(0)
     recorder.dir = "another run"
     profile.set_level(3)
@@ -131,7 +171,7 @@ def test_the_longer_collecting_takes_the_shorter_are_the_parts(profile, profiler
     profile.set_level(3)
     profile._began = time.monotonic() - 0.2
     profile.set_level(0)
-    assert profile._part_seconds() == pytest.approx(0.25 * 0.2 / profile._took, rel=0.1)
+    assert profile._part_seconds() == pytest.approx(0.1 * 0.2 / profile._took, rel=0.1)
     profile._rate = 100.0
     assert profile._part_seconds() == 0.1
     profile._rate = 1e-6
@@ -165,7 +205,6 @@ def test_beside_a_profiler_server_it_stays_off(profile, profiler, recorder):
     profile.set_level(3)
     profile.never_again("off: a server")
     profile.set_level(0)
-    rested(profile)
     profile.set_level(3)
     assert not profiler.on and "off: a server" in recorder.states[-1][1]
 
@@ -177,7 +216,6 @@ def test_it_stops_for_good_at_its_limit_and_says_so(recorder, profiler, monkeypa
     profiler.size = (1 << 20) + 1
     profile.set_level(3)
     profile.set_level(0)
-    rested(profile)
     profile.set_level(3)
     assert not profiler.on
     assert "CROSSCUT_PROFILE_MIB" in recorder.states[-1][1]

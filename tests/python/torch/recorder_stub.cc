@@ -99,6 +99,11 @@ void crosscut_end(void) { Put(1, {}); }
 void crosscut_end_named(uint32_t name) { Put(3, {name}); }
 void crosscut_instant(uint32_t name) { Put(4, {name}); }
 void crosscut_arg(uint32_t key, int64_t value) { Put(6, {key, static_cast<uint64_t>(value)}); }
+void crosscut_async_end(uint32_t name, int64_t number) {
+  crosscut_instant(name);
+  crosscut_arg(crosscut_intern("async end", SIZE_MAX, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0),
+               number);
+}
 void crosscut_arg_name(uint32_t key, uint32_t value) { Put(7, {key, value}); }
 void crosscut_flow_out(uint64_t flow) { Put(8, {flow}); }
 void crosscut_flow_in(uint64_t flow) { Put(9, {flow}); }

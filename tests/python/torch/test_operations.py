@@ -120,6 +120,78 @@ for _ in range(10):
     assert only_process(run) == {"forward": 20, "backward": 20, "optimizer": 20}
 
 
+REPEATS = PROGRAM + """
+from torch.utils.data import DataLoader, TensorDataset
+other, loader = Net(), DataLoader(TensorDataset(torch.ones(60, 4)), batch_size=1)
+def infers(count, *models):
+    for _ in range(count):
+        for model in models: model(x)
+def reads():
+    for _ in loader: pass
+def updates(count):
+    optimizer = torch.optim.SGD(net.parameters(), 0.1)
+    for _ in range(count):
+        optimizer.zero_grad(); net(x).sum().backward(); optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("program", "found"), [
+    ("infers(60, net)", {"inference step": 60 - 7}),
+    ("infers(60, net, other)", {"inference step": 60 - 3}),
+    ("reads()", {"batch": 60 - 7}),
+    ("for batch in loader: net(x)", {"inference step": 60 - 7}),
+    # What learns, or may, has no steps but those of its updates.
+    ("updates(20); optimizer = torch.optim.SGD(net.parameters(), 0.1); infers(60, net); reads()",
+     {"step": 20}),
+    ("for _ in range(20): infers(3, net); net(x).sum().backward()", {"step": 20 - 3}),
+    ("infers(60, net); updates(20)", {"inference step": 60 - 7 + 1, "step": 20}),
+    ("crosscut.step(); infers(60, net); reads()", {"step": 1}),
+], ids=["one model", "two in turn", "batches", "batches that are used", "evaluates", "gradients",
+        "learns later", "declared"])
+def test_what_repeats_in_a_program_without_updates_is_a_step(record, tmp_path, program, found):
+    script = tmp_path / "repeats.py"
+    script.write_text("import crosscut\n" + REPEATS + program)
+    run = record(script)
+    assert collections.Counter(row["kind"] for row in run.table("steps").rows()) == found
+
+
+def test_a_compiled_step_of_an_optimizer_is_an_update_and_a_step(record, tmp_path):
+    script = tmp_path / "compiled.py"
+    script.write_text(PROGRAM + """
+optimizer = torch.optim.Adam(net.parameters())
+step = torch.compile(optimizer.step, backend="eager")
+train = torch.compile(lambda: optimizer.step(), backend="eager")
+net(x).sum().backward()
+for _ in range(4):
+    step(); train(); optimizer.step()
+""")
+    run = record(script)
+    assert only_process(run)["optimizer"] == len(list(run.table("steps").rows())) == 12
+
+
+def test_a_child_that_was_forked_in_an_update_makes_steps_of_its_own(record, tmp_path):
+    script = tmp_path / "forks.py"
+    script.write_text(PROGRAM + """
+import os
+optimizer, child = torch.optim.SGD(net.parameters(), 0.1), None
+
+def closure():
+    global child
+    child = child if child is not None else os.fork()
+    if child == 0:
+        for _ in range(20):
+            torch.optim.SGD.step(optimizer)
+        os._exit(0)
+
+for _ in range(10):
+    optimizer.step(closure)
+assert os.waitpid(child, 0)[1] == 0
+""")
+    run = record(script)
+    assert sorted(process["optimizer"] for process in operations(run).values()) == [10, 20]
+    assert len(list(run.table("steps").rows())) == 10 + 20
+
+
 def test_a_program_that_declares_its_steps_keeps_them(record, tmp_path):
     script = tmp_path / "own.py"
     script.write_text(PROGRAM + """
@@ -266,9 +338,8 @@ def test_uninstalling_puts_everything_back(record, tmp_path):
 import ctypes
 from crosscut.adapters import torch as adapter
 optimizer = torch.optim.Adam(net.parameters())
-scope, loading = torch.autograd.profiler.record_function, torch.utils.data.dataloader
-places = [(scope, "__enter__"), (scope, "__exit__"),
-          (torch.optim.Optimizer, "_optimizer_step_code"),
+loading = torch.utils.data.dataloader
+places = [(torch.optim.Adam, "step"), (torch.optim.Optimizer, "_patch_step_function"),
           (loading._BaseDataLoaderIter, "__next__"), (loading.DataLoader, "__iter__"),
           (torch.utils.data._utils.fetch._MapDatasetFetcher, "fetch")]
 before = [vars(owner)[name] for owner, name in places]

@@ -192,6 +192,7 @@ def check_writing(tool, file):
     compare(f"{file.name}, written again", Shown(after).lines, Shown(before).lines)
     for plane in after.planes:
         for found in (plane.event_metadata, plane.stat_metadata):
+            # It may be empty: a plane without metadata.
             assert all(key == value.id != 0 for key, value in found.items())
 
 

@@ -31,4 +31,5 @@ class World(gymnasium.Env):
 
 
 torch.set_num_threads(1)  # on a busy machine two wait for each other longer than they compute
-PPO("MlpPolicy", World(), n_steps=128, batch_size=64, n_epochs=4, device="cpu").learn(128 * 12)
+agent = PPO("MlpPolicy", World(), n_steps=128, batch_size=64, n_epochs=4, device="cpu")
+agent.learn(128 * 12)  # OWN

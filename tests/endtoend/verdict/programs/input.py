@@ -15,16 +15,18 @@ class Images(Dataset):
     def __getitem__(self, index):
         if PLANTED:
             time.sleep(0.003)  # HERE
-        return torch.full((64,), float(index)), index % 10
+        return torch.full((64,), float(index)), index % 10  # OWN
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    model = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(),
-                                torch.nn.Linear(256, 10))
+    # So large that images which cost nothing are no third of a step, on a busy machine either.
+    model = torch.nn.Sequential(torch.nn.Linear(64, 1024), torch.nn.ReLU(),
+                                torch.nn.Linear(1024, 1024), torch.nn.ReLU(),
+                                torch.nn.Linear(1024, 10))
     optimizer = torch.optim.SGD(model.parameters())
     workers = int(os.environ.get("WORKERS", "0"))
-    for x, y in DataLoader(Images(), batch_size=8, num_workers=workers):
-        optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(model(x), y).backward()
-        optimizer.step()
+    for x, y in DataLoader(Images(), batch_size=8, num_workers=workers):  # OWN
+        optimizer.zero_grad()  # OWN
+        torch.nn.functional.cross_entropy(model(x), y).backward()  # OWN
+        optimizer.step()  # OWN

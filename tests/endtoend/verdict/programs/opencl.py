@@ -45,15 +45,15 @@ def copies():
 
 def python():
     total = 0
-    for i in range(60_000):
-        total += i * i
+    for i in range(60_000):  # OWN
+        total += i * i  # OWN
     return total
 
 
 for step in range(60):
     crosscut.step()
-    heavy(queue, (1 << 10,), None, buffer, numpy.int32(100))
-    queue.finish()
+    heavy(queue, (1 << 10,), None, buffer, numpy.int32(100))  # OWN
+    queue.finish()  # OWN
     if PLANTED:
         globals()[FAULT]()
     else:

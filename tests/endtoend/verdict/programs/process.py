@@ -25,13 +25,13 @@ if __name__ == "__main__":
     worker = multiprocessing.Process(target=serve, args=(theirs,))
     worker.start()
     model = torch.nn.Linear(256, 10)
-    optimizer = torch.optim.SGD(model.parameters())
+    optimizer = torch.optim.SGD(model.parameters())  # OWN
     for step in range(100):
-        pipe.send(step)
-        pipe.recv()
-        optimizer.zero_grad()
-        for _ in range(4):
-            model(torch.ones(64, 256)).sum().backward()
-        optimizer.step()
+        pipe.send(step)  # OWN
+        pipe.recv()  # OWN
+        optimizer.zero_grad()  # OWN
+        for _ in range(4):  # OWN
+            model(torch.ones(64, 256)).sum().backward()  # OWN
+        optimizer.step()  # OWN
     pipe.send(None)
     worker.join()

@@ -17,12 +17,12 @@ def work(rank, port):
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(256, 256))
     optimizer = torch.optim.SGD(model.parameters())
     for _ in range(80):
-        optimizer.zero_grad()
-        for _ in range(4):
-            model(torch.ones(64, 256)).sum().backward()
+        optimizer.zero_grad()  # OWN
+        for _ in range(4):  # OWN
+            model(torch.ones(64, 256)).sum().backward()  # OWN
         if PLANTED and rank == 1:
             time.sleep(0.03)  # HERE
-        optimizer.step()
+        optimizer.step()  # OWN
     dist.destroy_process_group()
 
 

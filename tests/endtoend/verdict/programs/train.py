@@ -4,6 +4,7 @@ import ctypes
 import gc
 import multiprocessing
 import os
+import re
 import sys
 import threading
 import time
@@ -82,6 +83,29 @@ def gil():
     return total
 
 
+def called_part():
+    keeps = ctypes.PyDLL(None)
+    while True:
+        keeps.usleep(9000)  # HERE
+        time.sleep(0.001)
+
+
+def called():
+    for _ in range(3):
+        time.sleep(0)
+
+
+def matched_part():
+    while True:
+        re.match("(a+)+$", "a" * 18 + "b")  # HERE
+        time.sleep(0.0001)
+
+
+def matched():
+    for _ in range(3):
+        time.sleep(0)
+
+
 def threads_part(_):
     return numpy.sort(DATA)  # HERE
 
@@ -110,16 +134,17 @@ if __name__ == "__main__":
         pool = multiprocessing.get_context("fork").Pool(2)
     torch.set_num_threads(1)  # so that the loop itself stays short on a busy machine
     model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Linear(64, 10))
-    optimizer = torch.optim.Adam(model.parameters())
+    optimizer = torch.optim.Adam(model.parameters())  # OWN
     x, y = torch.randn(32, 64), torch.randint(10, (32,))
     # Only now: while another thread holds the GIL, importing takes minutes.
-    others = {"lock": [hold], "gil": [spin] * 6}.get(FAULT, [])
+    others = {"lock": [hold], "gil": [spin] * 6, "called": [called_part],
+              "matched": [matched_part]}.get(FAULT, [])
     for work in others if PLANTED else []:
         threading.Thread(target=work, daemon=True).start()
     for _ in range(100):
-        optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(model(x), y).backward()
-        optimizer.step()
+        optimizer.zero_grad()  # OWN
+        torch.nn.functional.cross_entropy(model(x), y).backward()  # OWN
+        optimizer.step()  # OWN
         if PLANTED:
             globals()[FAULT]()
     if os.path.exists(FILE):

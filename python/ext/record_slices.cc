@@ -1,0 +1,187 @@
+#include "python/ext/record_slices.h"
+
+#if PY_VERSION_HEX < 0x030b0000
+#include <frameobject.h>
+#endif
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+#include "crosscut/crosscut.h"
+#include "crosscut/frame.h"
+#include "crosscut/in_python.h"
+#include "python/ext/record_shared.h"
+#include "python/ext/record_tasks.h"
+
+namespace crosscut::python {
+namespace {
+
+using Method = _PyCFunctionFastWithKeywords;
+
+const PyMethodDef* method = nullptr;  // CPython's, whose function may change at any time
+const PyCodeObject* runs = nullptr;   // what it is called by; kept for good
+
+const PyCodeObject* CodeThatCalls() {
+#if PY_VERSION_HEX >= 0x030d0000
+  // From 3.14 on the lowest bit says whether the frame owns a reference (_PyStackRef).
+  constexpr uintptr_t kTag = PY_VERSION_HEX >= 0x030e0000 ? 1 : 0;
+  const uintptr_t code = PyThreadState_Get()->current_frame->executable & ~kTag;
+  return reinterpret_cast<const PyCodeObject*>(code);
+#elif PY_VERSION_HEX >= 0x030c0000
+  return reinterpret_cast<const PyCodeObject*>(
+      PyThreadState_Get()->cframe->current_frame->executable);
+#elif PY_VERSION_HEX >= 0x030b0000
+  return PyThreadState_Get()->cframe->current_frame->code;
+#else
+  return PyThreadState_Get()->frame->f_code;
+#endif
+}
+
+// What a callable is bound to, a new reference; null: nothing. A callable of the program's own
+// making is not asked: it may answer for any name, and do anything.
+PyObject* BoundTo(PyObject* callable) {
+  if (PyMethod_Check(callable)) {
+    Py_INCREF(PyMethod_GET_SELF(callable));
+    return PyMethod_GET_SELF(callable);
+  }
+  static PyObject* const self = PyUnicode_InternFromString("__self__");
+  if (Py_TYPE(callable)->tp_getattro != PyObject_GenericGetAttr) return nullptr;
+  PyObject* bound = PyObject_GenericGetAttr(callable, self);
+  if (bound == nullptr) PyErr_Clear();
+  if (bound == Py_None) Py_CLEAR(bound);
+  return bound;
+}
+
+// ---- What they cost ----
+
+// They leave no event, so that they cost little: a mark stands for so many of a thread.
+constexpr int kPerMark = 64;
+
+struct Mark {
+  const char* text;
+  std::atomic<bool> calibrated{false};
+  uint32_t probe() const {
+    return crosscut_intern(text, SIZE_MAX, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
+  }
+};
+Mark of_slices = {"operations of tasks (64 slices)"};
+Mark of_switches = {"operations of tasks (64 switches)"};
+
+// Measures it by some in which nothing runs, once per process; `once` makes one of `none`.
+template <class Once>
+void Calibrate(Mark* mark, Once once) {
+  constexpr int kRounds = 11, kRepeats = 4;
+  PyObject* none = mark->calibrated.exchange(true) ? nullptr : PySet_New(nullptr);
+  if (none == nullptr) return PyErr_Clear();
+  std::array<double, kRounds> ticks;  // of a mark's
+  for (double& round : ticks) {
+    const uint64_t begin = crosscut_ticks_();
+    for (int i = 0; i < kRepeats * kPerMark; ++i) once(none);
+    round = static_cast<double>(crosscut_ticks_() - begin) / kRepeats;
+  }
+  Py_DECREF(none);
+  std::sort(ticks.begin(), ticks.end());
+  const auto ps = [](double of) {
+    return static_cast<int64_t>(1000 * crosscut_ns_per_tick() * of);
+  };
+  crosscut_probe_cost(mark->probe(), 0, ps(ticks[kRounds / 2]), ps(ticks[1]),
+                      ps(ticks[kRounds - 2]), kRounds * kRepeats);
+}
+
+// One more of this thread's. `idle`: nothing that it runs in turns has anything open.
+template <class Once>
+void Count(Mark* mark, int* so_far, bool idle, Once once) {
+  if (++*so_far % kPerMark != 0) return;
+  const PendingException kept;
+  if (idle) Calibrate(mark, once);
+  crosscut_instant(crosscut_intern(mark->text, SIZE_MAX, CROSSCUT_SPAN, CROSSCUT_LAYER_NONE,
+                                   CROSSCUT_NO_LAYER, mark->probe()));
+}
+
+void CountSlice(PyObject* callback) {
+  static thread_local int slices = 0;
+  Count(&of_slices, &slices, /*idle=*/true, [callback](PyObject* none) {
+    Py_XDECREF(CodeThatCalls() != nullptr ? BoundTo(callback) : nullptr);
+    LeaveTask(none, EnterTask(none));
+  });
+}
+
+PyObject* Run(PyObject* context, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+  const auto function = reinterpret_cast<Method>(reinterpret_cast<void (*)()>(method->ml_meth));
+  const PyCodeObject* const code = __atomic_load_n(&runs, __ATOMIC_RELAXED);
+  PyObject* const task =
+      code != nullptr && count > 0 && CodeThatCalls() == code ? BoundTo(args[0]) : nullptr;
+  if (task == nullptr) return function(context, args, count, keywords);
+  const Outer outer = EnterTask(task);
+  PyObject* result = function(context, args, count, keywords);
+  {
+    const PendingException kept;
+    LeaveTask(task, outer);
+  }
+  if (outer.slice == 0) CountSlice(args[0]);
+  Py_DECREF(task);  // behind it: the call may have let go of the callback
+  return result;
+}
+
+// The descriptor gets a copy of its table with our function, for good: what is bound to a context
+// points to it.
+bool Lead(PyMethodDescrObject* descriptor) {
+  static PyMethodDef ours = {};
+  if (descriptor->d_method == &ours) return true;
+  if (method != nullptr || descriptor->d_method->ml_flags != (METH_FASTCALL | METH_KEYWORDS)) {
+    return false;
+  }
+  method = descriptor->d_method;
+  ours = *method;
+  ours.ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(Run));
+  descriptor->d_method = &ours;
+  return true;
+}
+
+// ---- Greenlets ----
+
+// As greenlet calls its trace function: event, (from, to).
+void Switched(PyObject* event, PyObject* both) {
+  static thread_local int switches = 0;
+  if (!PyTuple_Check(both) || PyTuple_GET_SIZE(both) != 2) return;
+  const bool idle = SwitchTask(PyTuple_GET_ITEM(both, 0), PyTuple_GET_ITEM(both, 1));
+  Count(&of_switches, &switches, idle, [event](PyObject* none) {
+    PyObject* args = Py_BuildValue("(O(OO))", event, none, none);
+    if (args == nullptr) return PyErr_Clear();
+    PyObject* to = PyTuple_GET_ITEM(args, 1);
+    SwitchTask(PyTuple_GET_ITEM(to, 0), PyTuple_GET_ITEM(to, 1));
+    Py_DECREF(args);
+  });
+}
+
+PyObject* Trace(PyObject* theirs, PyObject* const* args, Py_ssize_t count) {
+  if (count == 2) Switched(args[0], args[1]);
+  if (theirs == nullptr || theirs == Py_None) Py_RETURN_NONE;
+  return PyObject_Vectorcall(theirs, args, static_cast<size_t>(count), nullptr);
+}
+
+PyMethodDef trace = {"trace", Function(Trace), METH_FASTCALL, nullptr};
+
+}  // namespace
+
+PyObject* FollowSlices(PyObject*, PyObject* args) {
+  PyObject *descriptor, *code;
+  if (!PyArg_ParseTuple(args, "OO:follow_slices", &descriptor, &code)) return nullptr;
+  const bool none = code == Py_None;
+  if (!Py_IS_TYPE(descriptor, &PyMethodDescr_Type) || (!none && !PyCode_Check(code)) ||
+      !Lead(reinterpret_cast<PyMethodDescrObject*>(descriptor))) {
+    Py_RETURN_FALSE;
+  }
+  if (!none) Py_INCREF(code);
+  __atomic_store_n(&runs, none ? nullptr : reinterpret_cast<PyCodeObject*>(code), __ATOMIC_RELAXED);
+  Py_RETURN_TRUE;
+}
+
+PyObject* GreenletTrace(PyObject*, PyObject* args) {
+  PyObject *theirs, *module;
+  if (!PyArg_ParseTuple(args, "OO:greenlet_trace", &theirs, &module)) return nullptr;
+  return PyCFunction_NewEx(&trace, theirs, module);
+}
+
+}  // namespace crosscut::python

@@ -1,0 +1,104 @@
+#include "src/analyze/time/operation_parts.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "src/analyze/accounting/accounting.h"
+#include "src/analyze/columns.h"
+#include "src/trace/spans_around.h"
+
+namespace crosscut::analyze {
+namespace {
+
+struct PartRow {
+  uint32_t process = 0, operation = 0, part = 0;
+  int64_t count = 0, wall_ns = 0, corrected_ns = 0;
+  std::array<int64_t, kShareCount> shares{};
+};
+
+// By operation and part.
+using PartRows = std::map<std::pair<uint32_t, uint32_t>, PartRow>;
+
+void CountParts(const trace::Trace& trace, const NameCodes& names, const trace::Process& process,
+                PartRows* rows) {
+  if (process.lead.value >= trace.tracks.size()) return;
+  const trace::Spans& spans = trace.tracks[process.lead.value].spans;
+  const auto code = [&](trace::SpanIndex span) { return names.codes[spans.name[span].value]; };
+  trace::SpansAround operations(
+      trace, [&](trace::TrackId, trace::SpanIndex span) { return code(span).operation() != 0; });
+  trace::Continuations continued(spans);
+  for (trace::SpanIndex span = 0; span < spans.size(); ++span) {
+    const bool goes_on = continued.Has(span);
+    const int64_t begin = spans.begin_ns[span];
+    if (!code(span).part || begin < process.start_ns || begin >= process.end_ns) continue;
+    const trace::SpanIndex around = operations.Of(process.lead, span);
+    PartRow& row = (*rows)[{code(around).operation(), code(span).found()}];
+    if (!goes_on) ++row.count;
+  }
+}
+
+void AddProcess(const trace::Trace& trace, const Accounting& a, uint32_t process,
+                std::vector<PartRow>* out) {
+  const ProcessAccount& account = a.processes[process];
+  PartRows rows;
+  CountParts(trace, a.names, trace.processes[process], &rows);
+  std::map<uint32_t, int64_t> walls;  // of operations with parts
+  for (const auto& [key, row] : rows) walls[key.first] = 0;
+  for (const Cell& cell : account.overlap.cells) {
+    if (cell.found != 0) walls[cell.operation] = 0;
+  }
+  for (size_t i = 0; i < account.overlap.cells.size(); ++i) {
+    const Cell& cell = account.overlap.cells[i];
+    const auto wall = walls.find(cell.operation);
+    if (wall == walls.end()) continue;
+    wall->second += cell.ns;
+    PartRow& row = rows[{cell.operation, cell.found}];
+    row.wall_ns += cell.ns;
+    row.shares[static_cast<size_t>(ShareOf(cell.layers))] += cell.ns;
+    row.corrected_ns += account.correction.corrected_ns[i];
+  }
+  const auto first = static_cast<ptrdiff_t>(out->size());
+  for (auto& [key, row] : rows) {
+    row.process = process;
+    std::tie(row.operation, row.part) = key;
+    if (row.part == 0) row.count = kMissing;
+    out->push_back(row);
+  }
+  std::stable_sort(out->begin() + first, out->end(), [&](const PartRow& x, const PartRow& y) {
+    if (x.operation == y.operation) return x.wall_ns > y.wall_ns;
+    const int64_t of_x = walls[x.operation], of_y = walls[y.operation];
+    return of_x != of_y ? of_x > of_y : x.operation < y.operation;
+  });
+}
+
+}  // namespace
+
+Table OperationPartsTable(const trace::Trace& trace, const Context& context) {
+  const Accounting& a = context.Shared<Accounting>();
+  std::vector<PartRow> rows;
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) AddProcess(trace, a, p, &rows);
+  const auto text = [&](uint32_t number) { return trace.text(a.names.operations[number]); };
+  const auto share = [](Share which) {
+    return [which](const PartRow& r) { return r.shares[static_cast<size_t>(which)]; };
+  };
+  return TableOf("operation_parts", rows)
+      .Text("process", [&](const PartRow& r) { return context.process_label({r.process}); })
+      .Text("operation", [&](const PartRow& r) { return text(r.operation); })
+      .Text("part", [&](const PartRow& r) { return text(r.part); })
+      .Integer("count", &PartRow::count)
+      .Integer("wall_ns", &PartRow::wall_ns)
+      .Integer("host_ns", share(Share::kHost))
+      .Integer("overlap_ns", share(Share::kOverlap))
+      .Integer("device_ns", share(Share::kDevice))
+      .Integer("idle_ns", share(Share::kIdle))
+      .Integer("unknown_ns", share(Share::kUnknown))
+      .Integer("control_ns", share(Share::kControl))
+      .Integer("corrected_ns", &PartRow::corrected_ns)
+      .Make();
+}
+
+}  // namespace crosscut::analyze

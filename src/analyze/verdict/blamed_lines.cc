@@ -1,0 +1,75 @@
+#include "src/analyze/verdict/blamed_lines.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace crosscut::analyze {
+
+std::string LineText(const trace::Trace& trace, const Line& line) {
+  const std::string text(trace.text(line.text));
+  switch (line.kind) {
+    case LineKind::kOwn: return text;
+    case LineKind::kImport: return text.empty() ? "(imports)" : text + " (imports)";
+    case LineKind::kLibrary: return "(no line of the program's own)";
+    case LineKind::kExit: return "(interpreter exit)";
+    case LineKind::kNativeExit: return "(exit behind the interpreter's end)";
+    case LineKind::kNone: break;
+  }
+  return "";
+}
+
+const char* LineKindName(LineKind kind) {
+  switch (kind) {
+    case LineKind::kOwn: return "line";
+    case LineKind::kImport: return "import";
+    case LineKind::kLibrary: return "library";
+    case LineKind::kExit:
+    case LineKind::kNativeExit: return "exit";
+    case LineKind::kNone: break;
+  }
+  return "none";
+}
+
+std::string_view NumberOfLine(std::string_view line) {
+  for (size_t space = line.rfind(' '); space != line.npos && space > 0;
+       space = line.rfind(' ', space - 1)) {
+    const size_t colon = line.substr(0, space).find_last_not_of("0123456789");
+    if (colon != line.npos && colon + 1 < space && line[colon] == ':') return line.substr(0, space);
+  }
+  return line;
+}
+
+std::string_view FrameOfLine(std::string_view line) {
+  return line.substr(NumberOfLine(line).rfind('/') + 1);  // npos + 1 is 0
+}
+
+Blamed PartOf(const Blamed& blamed, double part) {
+  const auto share = [part](int64_t of) { return std::llround(part * static_cast<double>(of)); };
+  return {share(blamed.ns), share(blamed.samples), part * part * blamed.variance};
+}
+
+BlamedLines Scaled(const Told& told, int64_t ns) {
+  BlamedLines out;
+  const double scale =
+      told.all.ns <= 0 ? 0 : static_cast<double>(ns) / static_cast<double>(told.all.ns);
+  int64_t before = 0, given = 0;  // of the lines so far
+  for (const auto& [line, blamed] : told.lines) {
+    before += blamed.ns;
+    const int64_t until = std::llround(scale * static_cast<double>(before));
+    out[line] = {until - given, blamed.samples, scale * scale * blamed.variance};
+    given = until;
+  }
+  out[Line()].ns += ns - given;
+  return out;
+}
+
+LineBounds LineBoundsOf(const Blamed& blamed, int64_t whole_ns) {
+  // Even where all samples agree, none of them says what is between two.
+  const auto ns = static_cast<double>(blamed.ns);
+  const double one = ns / static_cast<double>(std::max<int64_t>(blamed.samples, 1));
+  const double reach = 1.96 * std::sqrt(std::max(blamed.variance, 0.0) + one * one);
+  return {std::max<int64_t>(0, static_cast<int64_t>(ns - reach)),
+          std::min(whole_ns, static_cast<int64_t>(ns + reach))};
+}
+
+}  // namespace crosscut::analyze

@@ -1,0 +1,146 @@
+#include "src/analyze/verdict/causes.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+#include "src/analyze/columns.h"
+#include "src/analyze/context.h"
+#include "src/analyze/testing/test_trace.h"
+
+namespace crosscut::analyze {
+namespace {
+
+using testing::Compute;
+using testing::Parse;
+
+class Draw {
+ public:
+  explicit Draw(uint64_t seed) : random_(seed) {}
+  int Below(int n) { return static_cast<int>(random_() % static_cast<uint64_t>(n)); }
+  template <size_t n>
+  std::string Of(const char* const (&texts)[n]) {
+    return texts[Below(n)];
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+constexpr int kMs = 1'000'000, kEnd = 400;
+
+std::string Ns(int ms) { return ms == 0 ? "0" : std::to_string(ms) + "000000"; }
+
+// A thread of calls and samples in any of few states, so that there are many of each.
+std::string RandomThread(Draw* draw, const std::string& head, bool samples) {
+  constexpr const char* kCalls[] = {"time.sleep|idle",         "threading.Lock.acquire|idle",
+                                    "queue.get|idle",          "os.read|idle",
+                                    "select.select|idle",      "io.FileIO.read|native",
+                                    "aten::mm|framework",      "work|native",
+                                    "cudaLaunchKernel|runtime"};
+  constexpr const char* kWaits[] = {"futex", "futex", "read", "clock_nanosleep", ""};
+  constexpr const char* kLibraries[] = {"libgomp.so", "libgomp.so", "libpython3.11.so", "libc.so"};
+  constexpr const char* kStacks[] = {"a.py:1 f", "a.py:1 f;lib.py:2 g",
+                                     "a.py:1 f;threading.py:3 Condition.wait",
+                                     "a.py:1 f;convert_frame.py:4 h", "a.py:1 f;dataloader.py:5 w"};
+  std::string calls[2];
+  for (std::string& call : calls) call = draw->Of(kCalls);
+  std::string text = "thread " + head + "\n";
+  for (int at = draw->Below(20); at < kEnd;) {
+    const int until = at + 1 + draw->Below(60);
+    const std::string call = calls[draw->Below(2)];
+    const size_t bar = call.find('|');
+    text += "span " + call.substr(0, bar) + " " + Ns(at) + " " + Ns(std::min(until, kEnd)) + " " +
+            call.substr(bar + 1) + "\n";
+    at = until + draw->Below(40);
+  }
+  for (int at = draw->Below(8); samples && at < kEnd; at += 4 + draw->Below(4)) {
+    text += "instant [sample] " + Ns(at) + "\narg covers_ns " + Ns(6) +
+            "\narg \"Own line\" \"a.py:" + std::to_string(draw->Below(3)) +
+            " f\"\narg \"Python stack\" \"" + draw->Of(kStacks) + "\"\narg Library " +
+            draw->Of(kLibraries) + "\n";
+    const std::string waits = draw->Of(kWaits);
+    if (!waits.empty()) text += "arg \"Waits for\" " + waits + "\n";
+    if (draw->Below(2) == 0) text += "arg \"Holds the GIL\" 1\n";
+  }
+  return text;
+}
+
+std::string RandomProgram(uint64_t seed) {
+  Draw draw(seed);
+  const bool child = draw.Below(2) == 0;
+  std::string text = "# crosscut trace\nprocess train pid=7 window=0.." + Ns(kEnd) + "\n" +
+                     RandomThread(&draw, "main tid=7 base=python main lead", true) + "op all 0 " +
+                     Ns(kEnd / (1 + draw.Below(2))) + "\n" +
+                     RandomThread(&draw, "worker tid=8 base=python", draw.Below(4) != 0);
+  if (child) text += "process child pid=9 parent=train window=0.." + Ns(kEnd) + "\n";
+  return text;
+}
+
+// Whatever samples move from cause to cause, nothing is counted twice, and nothing is lost.
+TEST(Causes, LinesAndNamesAddUpToTheCauseWhateverSamplesMove) {
+  size_t moved = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    const std::string text = RandomProgram(seed);
+    const trace::Trace trace = Parse(text);
+    const Context context(trace);
+    const ProcessCauses& causes = context.Shared<Causes>().processes[0];
+    int64_t total = 0;
+    for (size_t c = 0; c < kCauses; ++c) {
+      if (static_cast<Cause>(c) == Cause::kPreemption) continue;
+      const CauseSum& sum = causes.causes[c];
+      const std::string what =
+          "seed " + std::to_string(seed) + " " + CauseName(static_cast<Cause>(c));
+      int64_t of_lines = 0, of_operations = 0, of_names = 0;
+      for (const auto& [line, blamed] : sum.lines) {
+        ASSERT_GE(blamed.ns, 0) << what;
+        ASSERT_GE(blamed.samples, 0) << what;
+        ASSERT_GE(blamed.variance, -1.0) << what;
+        of_lines += blamed.ns;
+      }
+      for (const auto& [operation, ns] : sum.operations) of_operations += ns;
+      for (const auto& [name, ns] : sum.names) of_names += ns;
+      ASSERT_GE(sum.samples, 0) << what;
+      ASSERT_GE(sum.ns, 0) << what;
+      ASSERT_EQ(of_lines, sum.ns) << what;
+      ASSERT_NEAR(static_cast<double>(of_operations), static_cast<double>(sum.ns), 100) << what;
+      ASSERT_LE(of_names, sum.ns + 100) << what;
+      total += sum.ns;
+    }
+    ASSERT_EQ(total, causes.total_ns) << "seed " << seed;
+    moved += causes.gil_samples > 0;
+  }
+  EXPECT_GT(moved, 20u);
+}
+
+// The lines of who works, with their bounds; and what the verdict says of them.
+TEST(Causes, LinesAddUpToTheWindowAndNoEvidenceExceedsIt) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    const trace::Trace trace = Parse(RandomProgram(seed));
+    const Table work = Compute(trace, "part_work"), verdict = Compute(trace, "verdict");
+    int64_t all = 0, corrected = 0;
+    for (size_t row = 0; row < work.rows(); ++row) {
+      if (work.texts("process")[row] != "train") continue;
+      const int64_t ns = work.integers("ns")[row];
+      all += ns;
+      corrected += work.integers("corrected_ns")[row];
+      if (work.integers("low_ns")[row] == kMissing) continue;
+      ASSERT_LE(work.integers("low_ns")[row], ns) << "seed " << seed;
+      ASSERT_GE(work.integers("high_ns")[row], ns) << "seed " << seed;
+    }
+    ASSERT_EQ(all, int64_t{kEnd} * kMs) << "seed " << seed;
+    ASSERT_EQ(corrected, all) << "seed " << seed;
+    for (size_t row = 0; row < verdict.rows(); ++row) {
+      // "123 ms of 400 ms: ...": what the place has, of all causes, then the whole.
+      const std::string& evidence = verdict.texts("evidence")[row];
+      const double share = std::max(verdict.reals("share")[row], verdict.reals("gain_share")[row]);
+      const size_t unit = evidence.find(" ms of ");
+      if (unit == evidence.npos) continue;
+      ASSERT_LE(std::stod(evidence.substr(0, unit)), share * kEnd + 1) << evidence;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace crosscut::analyze

@@ -1,0 +1,44 @@
+// Samples tell which thread holds the GIL. Where the lead waits by a lock (futex) in a call that
+// itself waits for no lock, and another thread holds the GIL at that moment, it waits for that: the
+// call is over, or Python runs. Now and then it wakes to ask for the GIL, and may wait for a
+// processor then: in a call that only waits, it needs one for nothing else.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "src/analyze/verdict/blamed_lines.h"
+#include "src/analyze/verdict/cause.h"
+#include "src/analyze/verdict/lead_states.h"
+#include "src/analyze/verdict/thread_lines.h"
+
+namespace crosscut::analyze {
+
+class GilWaits {
+ public:
+  // A thread that is not the lead was seen to hold the GIL at that line, in any order of time.
+  void Holds(int64_t at_ns, const Line& line) { holders_.push_back({at_ns, line}); }
+  // All holders are known.
+  void Sort();
+
+  // A part of the lead's time, by that cause. False where it is not known to wait for the GIL.
+  // Requires: `at` has a sample.
+  bool Add(Cause cause, Doing doing, const LineStretch& at, const Blamed& blamed);
+
+  struct Waits {
+    Told lead;
+    BlamedLines holders;
+  };
+  const Waits& of(Cause cause) const { return waits_[static_cast<size_t>(cause)]; }
+
+ private:
+  struct Holder {
+    int64_t at_ns;
+    Line line;
+  };
+  std::vector<Holder> holders_;
+  std::array<Waits, kCauses> waits_;
+};
+
+}  // namespace crosscut::analyze

@@ -1,0 +1,87 @@
+#include "src/analyze/verdict/gil_waits.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "src/analyze/testing/test_trace.h"
+
+namespace crosscut::analyze {
+namespace {
+
+using testing::Compute;
+using testing::Parse;
+
+// The first cause and its line of a program whose lead is in `span` nearly all the time, seen in
+// `call` every 100 ms, while another thread was seen `after_ms` later, in the GIL or not.
+std::string Told(const std::string& span, const std::string& call, int after_ms, bool holds) {
+  const auto ms = [](int at) { return std::to_string(at) + "000000"; };
+  const auto sample = [&](int at, const std::string& line) {
+    return "instant [sample] " + ms(at) + "\narg covers_ns " + ms(100) + "\narg \"Own line\" \"" +
+           line + "\"\narg \"Python stack\" \"" + line + "\"\n";
+  };
+  std::string lead = "span " + span + "\n", other = "thread worker tid=8 base=python\n";
+  for (int at = 150; at < 900; at += 100) {
+    lead += sample(at, "a.py:1 main");
+    if (!call.empty()) lead += "arg \"Waits for\" " + call + "\n";
+    other += sample(at + after_ms, "a.py:7 holds");
+    if (holds) other += "arg \"Holds the GIL\" 1\n";
+  }
+  const Table table = Compute(Parse("process train pid=7 window=0.." + ms(1000) +
+                                    "\nthread main tid=7 base=python main lead\n" + lead + other),
+                              "verdict");
+  return table.texts("cause")[0] + " " + table.texts("blame")[0];
+}
+
+TEST(GilWaits, WhoWaitsByALockInACallThatHasNoneWaitsForTheHolder) {
+  const std::string sleep = "time.sleep 10000000 990000000 idle";
+  EXPECT_EQ(Told(sleep, "futex", 1, true), "lock a.py:7 holds");
+  EXPECT_EQ(Told(sleep, "futex", -1, true), "lock a.py:7 holds");
+  EXPECT_EQ(Told("io.FileIO.read 10000000 990000000 native", "futex", 1, true),
+            "lock a.py:7 holds");
+  EXPECT_EQ(Told("os.read 10000000 990000000 idle", "futex", 1, true), "lock a.py:7 holds");
+  EXPECT_EQ(Told(sleep, "", 1, true), "lock a.py:7 holds") << "it wakes now and then";
+  EXPECT_EQ(Told("nothing 1 2 native", "futex", 1, true), "lock a.py:7 holds");
+}
+
+TEST(GilWaits, OthersDoNot) {
+  const std::string sleep = "time.sleep 10000000 990000000 idle";
+  EXPECT_EQ(Told(sleep, "clock_nanosleep", 1, true), "waiting a.py:1 main") << "it sleeps";
+  EXPECT_EQ(Told("nothing 1 2 native", "", 1, true), "python a.py:1 main") << "or it runs";
+  EXPECT_EQ(Told(sleep, "futex", 1, false), "waiting a.py:1 main") << "nobody has it";
+  EXPECT_EQ(Told(sleep, "futex", 40, true), "waiting a.py:1 main") << "not at that moment";
+  EXPECT_EQ(Told("threading.Lock.acquire 10000000 990000000 idle", "futex", 1, true),
+            "lock a.py:1 main")
+      << "it waits at a lock of its own";
+  EXPECT_EQ(Told("aten::mm 10000000 990000000 framework", "futex", 1, true).substr(0, 9),
+            "framework")
+      << "operators wait for threads of their own";
+}
+
+// In a read of what a child sends, of which the first 800 ms were a wait for the GIL.
+TEST(GilWaits, WhatAChildDidMeanwhileIsNotBlamedForIt) {
+  const auto ms = [](int at) { return std::to_string(at) + "000000"; };
+  const auto sample = [&](int at, const std::string& line) {
+    return "instant [sample] " + ms(at) + "\narg covers_ns " + ms(10) + "\narg \"Own line\" \"" +
+           line + "\"\narg \"Python stack\" \"" + line + "\"\n";
+  };
+  std::string lead = "span os.read 10000000 990000000 idle\n", holder, child;
+  for (int at = 20; at < 980; at += 10) {
+    const bool waits = at < 800;
+    lead += sample(at, "a.py:1 main") + "arg \"Waits for\" " + (waits ? "futex" : "read") + "\n";
+    holder += sample(at, "a.py:7 holds") + "arg \"Holds the GIL\" " + (waits ? "1" : "0") + "\n";
+    child += sample(at, waits ? "c.py:1 child" : "c.py:2 child");
+  }
+  const std::string window = " window=0.." + ms(1000) + "\n";
+  const Table table = Compute(
+      Parse("process train pid=7" + window + "thread main tid=7 base=python main lead\n" + lead +
+            "thread worker tid=8 base=python\n" + holder + "process child pid=9 parent=train" +
+            window + "thread main tid=9 base=python main lead\n" + child),
+      "verdict");
+  ASSERT_EQ(table.rows(), 2u);
+  EXPECT_EQ(table.texts("cause")[0] + " " + table.texts("blame")[0], "lock a.py:7 holds");
+  EXPECT_EQ(table.texts("cause")[1] + " " + table.texts("blame")[1], "other-process c.py:2 child");
+}
+
+}  // namespace
+}  // namespace crosscut::analyze

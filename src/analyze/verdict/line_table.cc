@@ -1,0 +1,73 @@
+#include "src/analyze/verdict/line_table.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/analyze/accounting/accounting.h"
+#include "src/analyze/columns.h"
+#include "src/analyze/verdict/process_lines.h"
+
+namespace crosscut::analyze {
+namespace {
+
+struct LineRow {
+  uint32_t process, track;
+  Line line;
+  trace::Layer layer;
+  Blamed blamed;
+  LineBounds bounds;
+};
+
+std::vector<LineRow> RowsOf(const Context& context, uint32_t process, uint32_t track) {
+  const trace::Interval life = LifeOf(context.trace(), {track});
+  BusyCursor paused(context.Shared<Accounting>().events[process].pauses, life);
+  const std::unique_ptr<LineCursor> lines = LinesOfThread(context, {track});
+  std::map<std::pair<Line, trace::Layer>, Blamed> sums;
+  int64_t lived_ns = 0;
+  for (int64_t at = life.begin_ns, until; at < life.end_ns; at = until) {
+    const LineStretch& stretch = lines->At(at);
+    const bool pauses = paused.At(at);
+    until = std::min({life.end_ns, stretch.end_ns, paused.Until(at)});
+    if (pauses) continue;
+    lived_ns += until - at;
+    sums[{stretch.line, stretch.state.layer}].Add(stretch.BlamedFor(at, until));
+  }
+  std::vector<LineRow> rows;
+  for (const auto& [of, blamed] : sums) {
+    rows.push_back({process, track, of.first, of.second, blamed, {kMissing, kMissing}});
+    if (of.first.kind != LineKind::kNone) rows.back().bounds = LineBoundsOf(blamed, lived_ns);
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.blamed.ns > b.blamed.ns; });
+  return rows;
+}
+
+}  // namespace
+
+Table LinesTable(const trace::Trace& trace, const Context& context) {
+  std::vector<LineRow> rows;
+  const ThreadFacts& facts = context.Shared<ThreadFacts>();
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    for (const uint32_t t : context.Shared<Accounting>().tracks[p].host) {
+      if (facts.samples[t].empty()) continue;
+      for (LineRow& row : RowsOf(context, p, t)) rows.push_back(row);
+    }
+  }
+  return TableOf("lines", rows)
+      .Text("process", [&](const LineRow& r) { return context.process_label({r.process}); })
+      .Text("thread", [&](const LineRow& r) { return context.track_label({r.track}); })
+      .Text("line", [&](const LineRow& r) { return LineText(trace, r.line); })
+      .Text("what", [](const LineRow& r) { return LineKindName(r.line.kind); })
+      .Text("layer", [](const LineRow& r) { return trace::LayerName(r.layer); })
+      .Integer("ns", [](const LineRow& r) { return r.blamed.ns; })
+      .Integer("low_ns", [](const LineRow& r) { return r.bounds.low_ns; })
+      .Integer("high_ns", [](const LineRow& r) { return r.bounds.high_ns; })
+      .Integer("samples", [](const LineRow& r) { return r.blamed.samples; })
+      .Make();
+}
+
+}  // namespace crosscut::analyze

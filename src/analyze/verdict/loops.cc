@@ -1,0 +1,76 @@
+#include "src/analyze/verdict/loops.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace crosscut::analyze {
+namespace {
+
+constexpr int64_t kFewest = 3;
+// Of pairs in the steps, so many have either line before the other at least: half of them in a
+// loop, none in a sequence. Less where few samples make chance large, but never so little as a
+// sequence has whose steps differ.
+constexpr double kLeastBefore = 0.2, kLeastOfFew = 0.05;
+// Of pairs in one step; under so many pairs they say nothing.
+constexpr double kLeastInStep = 0.15, kFewestPairs = 10;
+// Of the changes that chance alone would make.
+constexpr double kLeastChanges = 0.4;
+
+// Of pairs of both lines, how many have the first before the second, and how many there are.
+struct Pairs {
+  double before = 0, all = 0;
+  bool Mixed(double least) const { return std::min(before, all - before) >= least * all; }
+};
+
+// Pairs within one step, in order of time.
+Pairs InSteps(const std::vector<Meeting>& meetings) {
+  Pairs pairs;
+  for (size_t begin = 0, end; begin < meetings.size(); begin = end) {
+    double firsts = 0, seconds = 0;
+    for (end = begin; end < meetings.size() && meetings[end].step == meetings[begin].step; ++end) {
+      if (meetings[end].step < 0) continue;
+      if (meetings[end].second) pairs.before += firsts;
+      pairs.all += meetings[end].second ? firsts : seconds;
+      (meetings[end].second ? seconds : firsts) += 1;
+    }
+  }
+  return pairs;
+}
+
+// Pairs of any steps, by where in them they lie.
+Pairs ByPlace(const std::vector<Meeting>& meetings) {
+  std::vector<std::pair<double, bool>> in_steps;
+  for (const Meeting& meeting : meetings) {
+    if (meeting.step >= 0) in_steps.emplace_back(meeting.within, meeting.second);
+  }
+  std::sort(in_steps.begin(), in_steps.end());
+  Pairs pairs;
+  double firsts = 0, all = 0;
+  for (const auto& [within, second] : in_steps) all += !second;
+  for (const auto& [within, second] : in_steps) {
+    if (second) pairs.before += firsts, pairs.all += all;
+    firsts += !second;
+  }
+  return pairs;
+}
+
+}  // namespace
+
+bool TakeTurns(const std::vector<Meeting>& meetings) {
+  double firsts = 0, seconds = 0, changes = 0;
+  for (size_t i = 0; i < meetings.size(); ++i) {
+    (meetings[i].second ? seconds : firsts) += 1;
+    changes += i > 0 && meetings[i].second != meetings[i - 1].second;
+  }
+  if (std::min(firsts, seconds) < kFewest) return false;
+  const Pairs by_place = ByPlace(meetings), in_steps = InSteps(meetings);
+  if (by_place.all == 0) {
+    return changes >= kLeastChanges * 2 * firsts * seconds / (firsts + seconds);
+  }
+  if (in_steps.all >= kFewestPairs && !in_steps.Mixed(kLeastInStep)) return false;
+  const double chance = std::sqrt((firsts + seconds + 1) / (12 * firsts * seconds));
+  return by_place.Mixed(std::max(kLeastOfFew, kLeastBefore - 2 * chance));
+}
+
+}  // namespace crosscut::analyze

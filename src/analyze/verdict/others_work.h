@@ -1,0 +1,47 @@
+// What another process does while this one waits for it: the rank that others wait for in
+// collectives, a child that sends what its parent reads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "src/analyze/context.h"
+#include "src/analyze/verdict/work_index.h"
+
+namespace crosscut::analyze {
+
+enum class Idle : uint8_t {
+  kCounts,  // whatever the process does, it makes others wait
+  kSleeps,  // what it waits for itself does not count, but that it sleeps
+};
+// Of `process`, while one of `times` goes on, which are disjoint and in order. Requires: they are
+// on the process's clock.
+OthersWork WorkIn(const Context& context, trace::ProcessId process,
+                  const std::vector<trace::Interval>& times, Idle idle);
+
+// Of those for which a process may wait. Where several work at a time, each has an equal part.
+class RelativesWork {
+ public:
+  // `context` must outlive it. Requires: all processes have one clock.
+  explicit RelativesWork(const Context& context);
+  // Of the processes that `process` started, and theirs; where they do nothing then, of the one
+  // that started it; where that does nothing, of all others, if the trace has 64 processes at most.
+  // Work of which no line is known does not count. Many children of one process are answered fast
+  // one behind the other.
+  OthersWork In(trace::ProcessId process, const std::vector<trace::Interval>& times);
+
+ private:
+  std::vector<uint32_t> DescendantsOf(uint32_t process) const;
+  OthersWork Of(const std::vector<uint32_t>& processes,
+                const std::vector<trace::Interval>& times) const;
+  OthersWork OfParent(uint32_t parent, const std::vector<trace::Interval>& times);
+
+  const Context& context_;
+  std::vector<std::vector<uint32_t>> children_;  // by process
+  uint32_t parent_ = UINT32_MAX;                 // that was asked for last
+  int asked_ = 0;                                // in turn
+  std::unique_ptr<WorkIndex> index_;             // of it
+};
+
+}  // namespace crosscut::analyze

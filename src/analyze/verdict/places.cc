@@ -1,0 +1,460 @@
+#include "src/analyze/verdict/places.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "src/analyze/columns.h"
+#include "src/analyze/intervals.h"
+#include "src/analyze/verdict/loops.h"
+#include "src/analyze/verdict/process_lines.h"
+#include "src/analyze/verdict/rules.h"
+
+namespace crosscut::analyze {
+namespace {
+
+constexpr size_t kFewestSteps = 10;  // for what blocks of them say
+constexpr double kLeast = 0.01;      // of the steps: of places with less no more is asked
+
+bool IsPurpose(Cause cause) { return VerdictRules()[static_cast<size_t>(cause)].purpose; }
+
+// "models/net.py forward" of "models/net.py:41 forward".
+std::string FunctionOf(std::string_view line) {
+  const std::string_view number = NumberOfLine(line);
+  if (number.size() == line.size()) return std::string(line);
+  return std::string(number.substr(0, number.rfind(':'))) + std::string(line.substr(number.size()));
+}
+
+// Whether the one function holds the other, in the same line: "f" holds "f.<locals>.<listcomp>",
+// which CPython 3.10 calls "<listcomp>".
+bool Holds(std::string_view line, std::string_view other) {
+  const std::string_view number = NumberOfLine(line);
+  const auto nameless = [&](std::string_view of) {
+    return of.substr(number.size()).starts_with(" <");
+  };
+  if (nameless(line) != nameless(other)) return nameless(other);
+  return line.size() < other.size();
+}
+
+// What samples of any thread saw of each line: of a trace, made once.
+class LineSamples {
+ public:
+  struct OfLine {
+    std::vector<std::pair<int64_t, bool>> seen;  // when, and whether in a call that runs no Python
+    std::map<uint32_t, int64_t> covered_ns;      // by StringId of the stack
+  };
+
+  explicit LineSamples(const Context& context) {
+    const trace::Trace& trace = context.trace();
+    const ThreadFacts& facts = context.Shared<ThreadFacts>();
+    for (uint32_t t = 0; t < facts.samples.size(); ++t) {
+      if (facts.samples[t].empty()) continue;
+      const trace::Interval life = LifeOf(trace, {t});
+      LeadCursor cursor(trace, {t}, facts.doing, life);
+      for (const ThreadSample& sample : facts.samples[t]) {
+        OfLine& line = lines_[sample.line];
+        line.covered_ns[sample.stack.value] += sample.covers_ns;
+        if (sample.at_ns < life.begin_ns || sample.at_ns >= life.end_ns) continue;
+        const LeadStretch& state = cursor.At(sample.at_ns);
+        line.seen.emplace_back(sample.at_ns, state.name.valid() && !RunsPython(state.layer));
+      }
+    }
+  }
+  const OfLine& Of(const Line& line) const {
+    static const OfLine nothing;
+    const auto at = lines_.find(line);
+    return at == lines_.end() ? nothing : at->second;
+  }
+
+ private:
+  static bool RunsPython(trace::Layer layer) {
+    return layer == trace::Layer::kPython || layer == trace::Layer::kSimulator ||
+           layer == trace::Layer::kData;
+  }
+
+  std::map<Line, OfLine> lines_;
+};
+
+class Maker {
+ public:
+  Maker(const Context& context, uint32_t process)
+      : trace_(context.trace()),
+        process_(process),
+        samples_(context.Shared<LineSamples>()),
+        causes_(context.Shared<Causes>().processes[process]) {}
+
+  std::vector<Place> Make() {
+    std::map<Line, Place> by_line;
+    for (size_t c = 0; c < kCauses; ++c) {
+      if (static_cast<Cause>(c) != Cause::kPreemption) AddCause(c, &by_line);
+    }
+    std::vector<Place> places;
+    for (auto& [line, place] : by_line) {
+      if (place.all.ns > 0) places.push_back(std::move(place));
+    }
+    if (places.empty()) return places;  // of very many processes, most have none
+    Sort(&places);
+    JoinFunctions(&places);
+    Sort(&places);
+    JoinLoops(&places);
+    Sort(&places);
+    Bound(&places);
+    return places;
+  }
+
+ private:
+  static void Sort(std::vector<Place>* places) {
+    std::stable_sort(places->begin(), places->end(),
+                     [](const Place& a, const Place& b) { return a.all.ns > b.all.ns; });
+  }
+
+  void AddCause(size_t c, std::map<Line, Place>* by_line) const {
+    const CauseSum& sum = causes_.causes[c];
+    for (const auto& [line, blamed] : sum.lines) {
+      if (line.kind == LineKind::kNone || line.kind == LineKind::kLibrary) continue;
+      Blamed alone = blamed;
+      if (const auto hidden = sum.hidden.find(line); hidden != sum.hidden.end()) {
+        alone.ns -= hidden->second.ns;
+      }
+      if (alone.ns <= 0) continue;
+      Place& place = (*by_line)[line];
+      place.line = line;
+      place.all.Add(alone);
+      place.causes[c] += alone.ns;
+    }
+  }
+
+  double ShareOf(const Place& place) const { return Share(place.all.ns, causes_.total_ns); }
+
+  // In which step an instant lies, and where in it.
+  Meeting MeetingAt(int64_t at_ns) const {
+    const std::vector<trace::Step>& steps = trace_.processes[process_].steps;
+    const auto next =
+        std::upper_bound(steps.begin(), steps.end(), at_ns,
+                         [](int64_t at, const trace::Step& step) { return at < step.begin_ns; });
+    if (next == steps.begin()) return {false, -1, 0};
+    const trace::Step& step = *(next - 1);
+    if (at_ns >= step.end_ns || step.end_ns <= step.begin_ns) return {false, -1, 0};
+    return {false, next - steps.begin(), Share(at_ns - step.begin_ns, step.end_ns - step.begin_ns)};
+  }
+
+  struct Seen {
+    std::vector<std::pair<int64_t, Meeting>> at;
+    int64_t in_native = 0;  // of them
+  };
+  Seen SeenAt(const Place& place) const {
+    Seen out;
+    const auto add = [&](const Line& line) {
+      for (const auto& [at_ns, in_native] : samples_.Of(line).seen) {
+        out.at.emplace_back(at_ns, MeetingAt(at_ns));
+        out.in_native += in_native;
+      }
+    };
+    add(place.line);
+    for (const Line& line : place.others) add(line);
+    return out;
+  }
+
+  // Calls tell lines apart that make them.
+  static bool MayTakeTurns(const Seen& a, const Seen& b) {
+    for (const Seen* seen : {&a, &b}) {
+      if (2 * seen->in_native > static_cast<int64_t>(seen->at.size())) return false;
+    }
+    return TakeTurns(MeetingsOf(a, b));
+  }
+
+  static std::vector<Meeting> MeetingsOf(const Seen& a, const Seen& b) {
+    std::vector<std::pair<int64_t, Meeting>> all = a.at;
+    for (const auto& seen : b.at) {
+      all.push_back(seen);
+      all.back().second.second = true;
+    }
+    std::sort(all.begin(), all.end(),
+              [](const auto& x, const auto& y) { return x.first < y.first; });
+    std::vector<Meeting> out;
+    for (const auto& [at_ns, meeting] : all) out.push_back(meeting);
+    return out;
+  }
+
+  // Operators are the program's purpose, and each has a line of its own. Without steps the loop may
+  // be the program's own, so only what is Python alone is joined.
+  bool MayBeOfLoop(const Place& place) const {
+    if (place.line.kind != LineKind::kOwn || ShareOf(place) < kLeast) return false;
+    const Cause cause = place.cause();
+    return causes_.part == WindowPart::kSteps ? !IsPurpose(cause) : cause == Cause::kPython;
+  }
+
+  static void Join(const Place& other, Place* place) {
+    place->others.push_back(other.line);
+    place->others.insert(place->others.end(), other.others.begin(), other.others.end());
+    place->all.Add(other.all);
+    for (size_t c = 0; c < kCauses; ++c) place->causes[c] += other.causes[c];
+  }
+
+  static void Drop(const std::vector<bool>& joined, std::vector<Place>* places) {
+    size_t i = 0;
+    std::erase_if(*places, [&](const Place&) { return joined[i++]; });
+  }
+
+  // A comprehension or a lambda is a function of its own, in the line of the one that holds it.
+  void JoinFunctions(std::vector<Place>* places) const {
+    std::map<std::pair<LineKind, std::string_view>, size_t> first;
+    std::vector<bool> joined(places->size());
+    for (size_t i = 0; i < places->size(); ++i) {
+      const Line line = (*places)[i].line;
+      const std::string_view text = trace_.text(line.text);
+      const auto [at, fresh] = first.try_emplace({line.kind, NumberOfLine(text)}, i);
+      if (fresh) continue;
+      joined[i] = true;
+      Place& place = (*places)[at->second];
+      Join((*places)[i], &place);
+      if (Holds(text, trace_.text(place.line.text))) {
+        place.others.back() = place.line;
+        place.line = line;
+      }
+    }
+    Drop(joined, places);
+  }
+
+  void JoinLoops(std::vector<Place>* places) const {
+    size_t most = 0;
+    while (most < places->size() && ShareOf((*places)[most]) >= kLeast) ++most;
+    if (most < 2) return;
+    std::map<size_t, Seen> seen;  // of what may be joined
+    const auto seen_at = [&](size_t i) -> const Seen& {
+      const auto [at, fresh] = seen.try_emplace(i);
+      if (fresh) at->second = SeenAt((*places)[i]);
+      return at->second;
+    };
+    std::vector<std::string> functions;
+    for (size_t i = 0; i < most; ++i) {
+      functions.push_back(FunctionOf(trace_.text((*places)[i].line.text)));
+    }
+    std::vector<bool> joined(places->size());
+    for (size_t i = 0; i < most; ++i) {
+      Place& place = (*places)[i];
+      if (joined[i] || !MayBeOfLoop(place)) continue;
+      for (size_t j = i + 1; j < most; ++j) {
+        Place& other = (*places)[j];
+        if (joined[j] || functions[i] != functions[j] || !MayBeOfLoop(other)) continue;
+        if (!MayTakeTurns(seen_at(i), seen_at(j))) continue;
+        joined[j] = true;
+        Join(other, &place);
+        place.lines += other.lines;
+      }
+    }
+    Drop(joined, places);
+  }
+
+  // By step: as long as the lead was at it, where most of it is the lead's, else as its cause is.
+  void FillSteps(Place* place) const {
+    if (causes_.steps.empty()) return;
+    place->steps.resize(causes_.steps.size());
+    int64_t leads = 0;
+    const auto add = [&](const Line& line) {
+      const auto parts = causes_.line_steps.find(line);
+      if (parts == causes_.line_steps.end()) return;
+      for (const StepPart& part : parts->second) {
+        place->steps[part.step] += part.ns;
+        leads += part.ns;
+      }
+    };
+    add(place->line);
+    for (const Line& line : place->others) add(line);
+    if (2 * leads < place->all.ns) {
+      const auto cause = static_cast<size_t>(place->cause());
+      for (size_t i = 0; i < place->steps.size(); ++i) place->steps[i] = causes_.steps[i][cause];
+      leads = causes_.causes[cause].ns;
+    }
+    const double scale = Share(place->all.ns, leads);
+    for (int64_t& ns : place->steps) ns = std::llround(scale * static_cast<double>(ns));
+  }
+
+  // What lies under each place on the stacks of samples.
+  struct Called {
+    double all_ns = 0;            // what samples of the place above stand for
+    std::map<size_t, double> by;  // of that, what some place is on the stack of
+  };
+
+  // The frames of a line and of what is in the same place, without folders, as stacks have them.
+  void AddFrames(const Place& place, size_t i,
+                 std::unordered_map<std::string_view, std::vector<size_t>>* out) const {
+    const auto add = [&](const Line& line) {
+      (*out)[FrameOfLine(trace_.text(line.text))].push_back(i);
+    };
+    add(place.line);
+    for (const Line& line : place.others) add(line);
+  }
+
+  // By place: what was met by samples there, and who had called that.
+  std::vector<Called> CallsOf(const std::vector<Place>& places, size_t most) const {
+    std::unordered_map<std::string_view, std::vector<size_t>> frames;
+    for (size_t i = 0; i < most; ++i) AddFrames(places[i], i, &frames);
+    std::unordered_map<uint32_t, std::vector<size_t>> of_stack;
+    const auto places_on = [&](trace::StringId stack) -> const std::vector<size_t>& {
+      const auto [at, fresh] = of_stack.try_emplace(stack.value);
+      std::string_view text = trace_.text(stack);
+      while (fresh && !text.empty()) {
+        const size_t end = text.find(';');
+        const auto found = frames.find(text.substr(0, end));
+        if (found != frames.end()) {
+          at->second.insert(at->second.end(), found->second.begin(), found->second.end());
+        }
+        text = end == text.npos ? std::string_view() : text.substr(end + 1);
+      }
+      std::sort(at->second.begin(), at->second.end());
+      at->second.erase(std::unique(at->second.begin(), at->second.end()), at->second.end());
+      return at->second;
+    };
+    std::vector<Called> out(places.size());
+    const auto add = [&](size_t place, const Line& line) {
+      // Its own frame may read like one of another file, in another folder, that is not there.
+      const auto own = frames.find(FrameOfLine(trace_.text(line.text)));
+      for (const auto& [stack, covered_ns] : samples_.Of(line).covered_ns) {
+        const auto ns = static_cast<double>(covered_ns);
+        out[place].all_ns += ns;
+        for (const size_t i : places_on(trace::StringId{stack})) {
+          const bool same = own != frames.end() && std::find(own->second.begin(), own->second.end(),
+                                                             i) != own->second.end();
+          if (i != place && !same) out[place].by[i] += ns;
+        }
+      }
+    };
+    for (size_t i = 0; i < places.size(); ++i) {
+      add(i, places[i].line);
+      for (const Line& line : places[i].others) add(i, line);
+    }
+    return out;
+  }
+
+  // The own part of each, and what would go with it.
+  void Bound(std::vector<Place>* places) const {
+    size_t most = 0;
+    while (most < places->size() && ShareOf((*places)[most]) >= kLeast) ++most;
+    for (size_t i = 0; i < places->size(); ++i) {
+      Place& place = (*places)[i];
+      if (i < most) FillSteps(&place);
+      place.own = place.gain = PartOfSteps(place.causes, place.steps);
+    }
+    const std::vector<Called> called = CallsOf(*places, most);
+    std::vector<std::array<int64_t, kCauses>> with(most);
+    std::vector<std::vector<int64_t>> steps(most);
+    for (size_t c = 0; c < places->size(); ++c) {
+      if (called[c].all_ns <= 0) continue;
+      for (const auto& [i, ns] : called[c].by) {
+        const double part = ns / called[c].all_ns;
+        if (with[i] == std::array<int64_t, kCauses>()) {
+          with[i] = (*places)[i].causes;
+          steps[i] = (*places)[i].steps;
+        }
+        for (size_t k = 0; k < kCauses; ++k) {
+          with[i][k] += std::llround(part * static_cast<double>((*places)[c].causes[k]));
+        }
+        for (size_t s = 0; s < (*places)[c].steps.size(); ++s) {
+          steps[i][s] += std::llround(part * static_cast<double>((*places)[c].steps[s]));
+        }
+      }
+    }
+    for (size_t i = 0; i < most; ++i) {
+      if (with[i] != std::array<int64_t, kCauses>()) {
+        (*places)[i].gain = PartOfSteps(with[i], steps[i]);
+      }
+    }
+  }
+
+  // How well samples tell the lines of each cause apart: as far as shares of so many draws go.
+  Place::Part PartOfSteps(const std::array<int64_t, kCauses>& ns,
+                          const std::vector<int64_t>& steps) const {
+    Place::Part part = {};
+    double below = 0, above = 0, samples = 0;
+    for (size_t c = 0; c < kCauses; ++c) {
+      const CauseSum& sum = causes_.causes[c];
+      if (ns[c] <= 0) continue;
+      const double of_all = Share(sum.ns, causes_.total_ns);
+      const double share = std::min(1.0, Share(ns[c], sum.ns));
+      const auto [low, high] = SharesOfDraws(share, static_cast<double>(sum.samples));
+      part.share += Share(ns[c], causes_.total_ns);
+      below = std::hypot(below, of_all * (share - low));
+      above = std::hypot(above, of_all * (high - share));
+      samples += static_cast<double>(sum.samples);
+    }
+    if (samples == 0) return {part.share, 0, 1};
+    double half = 0;
+    if (steps.size() >= kFewestSteps) {
+      std::vector<double> parts(steps.begin(), steps.end()), wholes;
+      for (const auto& step : causes_.steps) {
+        wholes.push_back(std::accumulate(step.begin(), step.end(), 0.0));
+      }
+      half = RatioOf(parts, wholes).half;
+    }
+    part.low = std::max(0.0, part.share - std::hypot(below, half));
+    part.high = std::min(1.0, part.share + std::hypot(above, half));
+    return part;
+  }
+
+  const trace::Trace& trace_;
+  const uint32_t process_;
+  const LineSamples& samples_;
+  const ProcessCauses& causes_;
+};
+
+struct PlaceRow {
+  uint32_t process;
+  const Place* place;
+  Cause cause;
+  int64_t total_ns;
+};
+
+}  // namespace
+
+Cause Place::cause() const {
+  return static_cast<Cause>(std::max_element(causes.begin(), causes.end()) - causes.begin());
+}
+
+Places::Places(const Context& context) {
+  for (uint32_t p = 0; p < context.trace().processes.size(); ++p) {
+    processes.push_back(Maker(context, p).Make());
+  }
+}
+
+Table PlacesTable(const trace::Trace& trace, const Context& context) {
+  const Places& places = context.Shared<Places>();
+  std::vector<PlaceRow> rows;
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    const int64_t total_ns = context.Shared<Causes>().processes[p].total_ns;
+    for (const Place& place : places.processes[p]) {
+      const auto first = static_cast<ptrdiff_t>(rows.size());
+      for (size_t c = 0; c < kCauses; ++c) {
+        if (place.causes[c] > 0) rows.push_back({p, &place, static_cast<Cause>(c), total_ns});
+      }
+      std::stable_sort(rows.begin() + first, rows.end(), [](const auto& a, const auto& b) {
+        return a.place->causes[static_cast<size_t>(a.cause)] >
+               b.place->causes[static_cast<size_t>(b.cause)];
+      });
+    }
+  }
+  const auto of = [](const PlaceRow& r, double share) {
+    return std::llround(share * static_cast<double>(r.total_ns));
+  };
+  return TableOf("places", rows)
+      .Text("process", [&](const PlaceRow& r) { return context.process_label({r.process}); })
+      .Text("place", [&](const PlaceRow& r) { return LineText(trace, r.place->line); })
+      .Text("what", [](const PlaceRow& r) { return LineKindName(r.place->line.kind); })
+      .Integer("lines", [](const PlaceRow& r) { return r.place->lines; })
+      .Text("cause", [](const PlaceRow& r) { return CauseName(r.cause); })
+      .Integer("ns",
+               [](const PlaceRow& r) { return r.place->causes[static_cast<size_t>(r.cause)]; })
+      .Integer("place_ns", [](const PlaceRow& r) { return r.place->all.ns; })
+      .Integer("low_ns", [&](const PlaceRow& r) -> int64_t { return of(r, r.place->own.low); })
+      .Integer("high_ns", [&](const PlaceRow& r) -> int64_t { return of(r, r.place->own.high); })
+      .Integer("samples", [](const PlaceRow& r) { return r.place->all.samples; })
+      .Integer("gain_ns", [&](const PlaceRow& r) -> int64_t { return of(r, r.place->gain.share); })
+      .Make();
+}
+
+}  // namespace crosscut::analyze

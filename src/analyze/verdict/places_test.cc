@@ -1,0 +1,288 @@
+#include "src/analyze/verdict/places.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <string>
+
+#include "src/analyze/testing/test_trace.h"
+#include "src/analyze/verdict/loops.h"
+
+namespace crosscut::analyze {
+namespace {
+
+using testing::Compute;
+using testing::Parse;
+
+// A step of 1,000 ns each.
+class Program {
+ public:
+  explicit Program(int steps) : steps_(steps) {
+    for (int i = 0; i < steps; ++i) {
+      text_ += "step step " + Ns(i, 0) + " " + Ns(i + 1, 0) + " number=" + std::to_string(i) + "\n";
+    }
+  }
+  // From `begin` to `end` of each step, in that call ("" : Python), sampled there in the middle.
+  Program& Does(int begin, int end, const std::string& call, const std::string& line,
+                const std::string& stack = "") {
+    for (int i = 0; i < steps_; ++i) {
+      if (!call.empty()) spans_[i] += "span " + At(i, begin, end, call) + "\n";
+      spans_[i] += "instant [sample] " + Ns(i, (begin + end) / 2) + "\narg covers_ns " +
+                   std::to_string(end - begin) + "\narg \"Own line\" \"" + line +
+                   "\"\narg \"Python stack\" \"" + (stack.empty() ? line : stack) + "\"\n";
+    }
+    return *this;
+  }
+  std::string text(const std::string& others = "") const {
+    std::string out = "# crosscut trace\nprocess train pid=7 window=0.." + Ns(steps_, 0) +
+                      "\nthread main tid=7 base=python main lead\n" + text_;
+    for (const auto& [step, spans] : spans_) out += spans;
+    return out + others;
+  }
+
+ private:
+  static std::string Ns(int step, int ns) { return std::to_string(1000 * step + ns); }
+  // "io.FileIO.write|native" -> "io.FileIO.write BEGIN END native"
+  static std::string At(int step, int begin, int end, const std::string& call) {
+    const size_t bar = call.find('|');
+    return call.substr(0, bar) + " " + Ns(step, begin) + " " + Ns(step, end) + " " +
+           call.substr(bar + 1);
+  }
+  const int steps_;
+  std::string text_;
+  std::map<int, std::string> spans_;
+};
+
+// The first verdict.
+struct First {
+  std::string cause, blame, evidence, headline;
+  double share, gain, low, high;
+};
+First Of(const std::string& text) {
+  const Table table = Compute(Parse(text), "verdict");
+  return {table.texts("cause")[0],          table.texts("blame")[0],
+          table.texts("evidence")[0],       table.texts("headline")[0],
+          table.reals("share")[0],          table.reals("gain_share")[0],
+          table.reals("gain_low_share")[0], table.reals("gain_high_share")[0]};
+}
+
+TEST(Places, ALineHasTheTimeOfAllItsCauses) {
+  const First first = Of(Program(40)
+                             .Does(0, 300, "aten::mm|framework", "a.py:1 train")
+                             .Does(300, 500, "io.FileIO.write|native", "a.py:8 save")
+                             .Does(500, 700, "time.sleep|idle", "a.py:8 save")
+                             .Does(700, 900, "", "a.py:8 save")
+                             .Does(900, 1000, "aten::bmm|framework", "a.py:2 train")
+                             .text());
+  EXPECT_EQ(first.blame, "a.py:8 save");
+  EXPECT_NEAR(first.share, 0.6, 0.01);
+  EXPECT_NEAR(first.gain, 0.6, 0.01);
+  EXPECT_LE(first.low, 0.6);
+  EXPECT_GE(first.high, 0.6);
+  EXPECT_EQ(first.headline, "Bound by a.py:8 save: it takes 60 % of the steps.");
+  EXPECT_NE(first.evidence.find("files 20 %"), std::string::npos) << first.evidence;
+  EXPECT_NE(first.evidence.find("waiting 20 %"), std::string::npos) << first.evidence;
+  EXPECT_NE(first.evidence.find("Python 20 %"), std::string::npos) << first.evidence;
+}
+
+TEST(Places, TheProgramsPurposeIsNoBurdenWhateverPythonSurroundsIt) {
+  const First first = Of(Program(40)
+                             .Does(0, 300, "", "a.py:1 train")
+                             .Does(300, 1000, "aten::mm|framework", "a.py:1 train")
+                             .text());
+  EXPECT_EQ(first.cause, "framework");
+  EXPECT_NEAR(first.share, 0.7, 0.01) << "the cause's";
+  EXPECT_NEAR(first.gain, 1, 0.01) << "the line's";
+}
+
+TEST(Places, WhatALineCallsElsewhereGoesWithIt) {
+  const First first =
+      Of(Program(40)
+             .Does(0, 500, "numpy.sort|native", "a.py:1 f", "a.py:9 main;a.py:1 f")
+             .Does(500, 700, "numpy.dot|native", "a.py:5 g", "a.py:9 main;a.py:1 f;a.py:5 g")
+             .Does(700, 1000, "aten::mm|framework", "a.py:2 h", "a.py:2 h")
+             .text());
+  EXPECT_EQ(first.blame, "a.py:1 f");
+  EXPECT_NEAR(first.gain, 0.7, 0.01);
+  EXPECT_NE(first.evidence.find("50 % of the steps"), std::string::npos) << first.evidence;
+  EXPECT_NE(first.evidence.find("70 % with what it calls"), std::string::npos) << first.evidence;
+}
+
+TEST(Places, FilesOfOneNameInTwoFoldersDoNotCallEachOther) {
+  const std::string stack = "t.py:1 m;net.py:5 f";
+  const First first = Of(Program(40)
+                             .Does(0, 500, "numpy.sort|native", "a/net.py:5 f", stack)
+                             .Does(500, 700, "numpy.dot|native", "b/net.py:5 f", stack)
+                             .Does(700, 1000, "aten::mm|framework", "t.py:9 h", "t.py:9 h")
+                             .text());
+  EXPECT_EQ(first.blame, "a/net.py:5 f");
+  EXPECT_NEAR(first.gain, 0.5, 0.01);
+}
+
+TEST(Places, AComprehensionIsAtTheLineThatHoldsIt) {
+  const First first = Of(Program(40)
+                             .Does(0, 400, "numpy.sort|native", "a.py:1 f")
+                             .Does(400, 800, "numpy.dot|native", "a.py:1 f.<locals>.<listcomp>")
+                             .Does(800, 1000, "aten::mm|framework", "a.py:2 h")
+                             .text());
+  EXPECT_EQ(first.blame, "a.py:1 f");
+  EXPECT_NEAR(first.gain, 0.8, 0.01);
+}
+
+// CPython 3.10 tells no function around it.
+TEST(Places, AComprehensionGivesALineItsNameNowhere) {
+  for (const int sort : {400, 500}) {
+    EXPECT_EQ(Of(Program(40)
+                     .Does(0, sort, "numpy.sort|native", "a.py:1 make_batches")
+                     .Does(sort, 900, "numpy.dot|native", "a.py:1 <listcomp>")
+                     .Does(900, 1000, "aten::mm|framework", "a.py:2 h")
+                     .text())
+                  .blame,
+              "a.py:1 make_batches");
+  }
+}
+
+TEST(Places, AreToldApartInFoldersWhoseNamesHoldBlanks) {
+  for (const std::string folder : {"", "my runs/", "at 10:30 today/", "a:1 b/"}) {
+    const auto line = [&](const std::string& name) { return folder + "a b.py:" + name; };
+    const First first = Of(
+        Program(40)
+            .Does(0, 500, "numpy.sort|native", line("1 f"))
+            .Does(500, 700, "numpy.dot|native", line("5 g"), "a b.py:9 main;a b.py:1 f;a b.py:5 g")
+            .Does(700, 1000, "aten::mm|framework", line("2 h"))
+            .text());
+    EXPECT_EQ(first.blame, folder + "a b.py:1 f");
+    EXPECT_NEAR(first.gain, 0.7, 0.01) << folder;
+    EXPECT_NE(first.evidence.find("50 % of the steps"), std::string::npos) << first.evidence;
+  }
+}
+
+// The wait goes on between the steps, too.
+TEST(Places, ALateRankHasNoMoreThanWhatIsToldOfTheWait) {
+  std::string text = "# crosscut trace\n";
+  for (int rank = 0; rank < 2; ++rank) {
+    text += "process rank" + std::to_string(rank) + " window=0..1000\nmeta rank " +
+            std::to_string(rank) + "\nmeta world_size 2\nthread main base=python main lead\n";
+    if (rank == 0) text += "step s 0 100 number=1\nstep s 900 1000 number=2\n";
+    if (rank == 0) text += "span wait 50 950 comm\n";
+    for (int at = 0; at < 1000; at += 100) {
+      text += "instant [sample] " + std::to_string(at + 50) +
+              "\narg covers_ns 100\narg \"Own line\" \"r.py:" + std::to_string(rank) + " f\"\n" +
+              "arg \"Python stack\" \"r.py:" + std::to_string(rank) + " f\"\n";
+    }
+    text += "async collectives\n";
+    if (rank == 0) {
+      text +=
+          "span gloo:recv 50 950 comm\narg \"Collective name\" recv\narg Peer 1\n"
+          "arg \"Group size\" 2\n";
+    }
+  }
+  const Table places = Compute(Parse(text), "places");
+  std::map<std::string, int64_t> sums;
+  for (size_t row = 0; row < places.rows(); ++row) {
+    if (places.texts("process")[row] != "rank0") continue;
+    sums[places.texts("place")[row] + " " + places.texts("cause")[row]] +=
+        places.integers("ns")[row];
+  }
+  EXPECT_EQ(sums, (std::map<std::string, int64_t>{{"r.py:0 f python", 100},
+                                                  {"r.py:1 f other-rank", 100}}));
+}
+
+TEST(Places, WhatACauseTakesElsewhereIsNoMoreThanWhatThePlaceLeavesOfIt) {
+  const Table verdict = Compute(Parse(Program(40)
+                                          .Does(0, 300, "io.FileIO.write|native", "a.py:8 save")
+                                          .Does(300, 600, "", "a.py:8 save")
+                                          .Does(600, 1000, "", "", "lib.py:1 g")
+                                          .text()),
+                                "verdict");
+  ASSERT_GE(verdict.rows(), 2);
+  EXPECT_EQ(verdict.texts("blame")[0], "a.py:8 save");
+  EXPECT_EQ(verdict.texts("cause")[1], "python");
+  EXPECT_NEAR(verdict.reals("share")[1], 0.4, 0.05) << "as far as samples tell";
+  EXPECT_NEAR(verdict.reals("gain_share")[1], verdict.reals("share")[1], 0.001);
+}
+
+TEST(Places, SamplesThatStandForNothingAddNothing) {
+  std::string text = Program(40)
+                         .Does(0, 500, "numpy.sort|native", "a.py:1 f", "a.py:9 main;a.py:1 f")
+                         .Does(500, 700, "numpy.dot|native", "a.py:5 g", "a.py:1 f;a.py:5 g")
+                         .Does(700, 1000, "aten::mm|framework", "a.py:2 h", "a.py:2 h")
+                         .text();
+  for (size_t at; (at = text.find("covers_ns 200")) != text.npos;)
+    text.replace(at, 13, "covers_ns 0");
+  const First first = Of(text);
+  EXPECT_EQ(first.blame, "a.py:1 f");
+  EXPECT_NEAR(first.gain, 0.5, 0.01);
+}
+
+TEST(Places, OfProcessesThatWorkAtOnceEachHasAnEqualPart) {
+  std::string others;
+  for (int child = 0; child < 2; ++child) {
+    const std::string number = std::to_string(child);
+    others += "process child" + number + " parent=train pid=" + std::to_string(20 + child) +
+              " window=0..40000\nthread main tid=" + std::to_string(20 + child) +
+              " base=idle main lead\n";
+    for (int step = 0; step < 40; ++step) {
+      const int begin = 1000 * step, end = begin + (child == 0 ? 800 : 200);
+      others += "span work " + std::to_string(begin) + " " + std::to_string(end) +
+                " native\ninstant [sample] " + std::to_string((begin + end) / 2) +
+                "\narg covers_ns 800\narg \"Own line\" \"w.py:" + number +
+                " work\"\narg \"Python stack\" \"w.py:" + number + " work\"\n";
+    }
+  }
+  const First first = Of(Program(40)
+                             .Does(0, 800, "os.read|idle", "a.py:1 main")
+                             .Does(800, 1000, "aten::mm|framework", "a.py:2 main")
+                             .text(others));
+  EXPECT_EQ(first.cause, "other-process");
+  EXPECT_EQ(first.blame, "w.py:0 work");
+  EXPECT_NEAR(first.gain, 0.7, 0.01) << "600 of it alone, and half of 200";
+}
+
+std::vector<Meeting> Drawn(uint64_t seed, int samples, bool loop) {
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> one;
+  std::vector<Meeting> out;
+  for (int i = 0; i < samples; ++i) {
+    const bool second = one(random) < 0.4;
+    // One behind the other, or anywhere in the second half of the step.
+    const double within =
+        loop ? 0.5 + one(random) / 2 : (second ? 0.7 : 0.3) + 0.2 * (one(random) - 0.5);
+    out.push_back({second, i / 2, within});
+  }
+  return out;
+}
+
+TEST(Loops, LinesThatAlternateAreToldFromThoseThatFollowEachOther) {
+  for (const int samples : {20, 100, 1000}) {
+    int loops = 0, sequences = 0;
+    for (uint64_t seed = 0; seed < 500; ++seed) {
+      loops += TakeTurns(Drawn(seed, samples, true));
+      sequences += TakeTurns(Drawn(seed, samples, false));
+    }
+    EXPECT_GE(loops, 490) << samples;
+    EXPECT_EQ(sequences, 0) << samples;
+  }
+}
+
+TEST(Loops, StepsOfAnyLengthKeepTheOrderWithinThem) {
+  std::vector<Meeting> meetings;
+  for (int step = 0; step < 40; ++step) {
+    const double begin = step % 8 / 10.0;  // both lines come later in some steps
+    meetings.push_back({false, step, begin});
+    meetings.push_back({true, step, begin + 0.1});
+  }
+  EXPECT_FALSE(TakeTurns(meetings));
+  for (size_t i = 0; i < meetings.size(); i += 4) {
+    std::swap(meetings[i].second, meetings[i + 1].second);
+  }
+  EXPECT_TRUE(TakeTurns(meetings));
+}
+
+TEST(Loops, TwoSamplesTellNothing) {
+  EXPECT_FALSE(TakeTurns({{false, 0, 0.2}, {true, 1, 0.1}, {false, 2, 0.1}, {true, 3, 0.3}}));
+}
+
+}  // namespace
+}  // namespace crosscut::analyze

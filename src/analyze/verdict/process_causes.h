@@ -1,0 +1,58 @@
+// What the steps of one process are spent on, by cause.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "src/analyze/accounting/cells.h"
+#include "src/analyze/verdict/blamed_lines.h"
+#include "src/analyze/verdict/cause.h"
+
+namespace crosscut::analyze {
+
+// part / whole; 0 where there is no whole.
+inline double Share(int64_t part, int64_t whole) {
+  return whole <= 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+struct CauseSum {
+  int64_t ns = 0;
+  // Device: while the host did nothing else. Another rank: when all others had come. Else equal to
+  // ns.
+  int64_t alone_ns = 0;
+  std::map<uint32_t, int64_t> operations;  // by NameCodes number
+  std::map<uint32_t, int64_t> names;       // by NameId of the lead's innermost span
+  int64_t samples = 0;                     // of the lead in it
+  // Where the lead was; for what another process does for it, where that was. `names` is then of
+  // that process, too.
+  BlamedLines lines;
+  BlamedLines hidden;     // what of `lines` is not alone
+  int64_t others_ns = 0;  // in which other processes did it while the lead waited
+};
+
+struct StepPart {
+  size_t step;  // of ProcessCauses::steps
+  int64_t ns;
+};
+
+struct ProcessCauses {
+  // The part of the window that is told apart: steps, or the whole window where there are none.
+  WindowPart part = WindowPart::kSteps;
+  int64_t total_ns = 0;  // the sum over all causes but kPreemption, whose time is in others, too
+  std::array<CauseSum, kCauses> causes;
+  int64_t gil_samples = 0;    // of the lead, in kLock: another thread had the GIL
+  bool knows_native = false;  // samples tell Python and native code that nothing wraps apart
+  // For whom it waited in collectives, and how long; by process.
+  std::map<uint32_t, int64_t> ranks;
+  // By step that is observed, in order of time, then cause: nanoseconds. Empty without steps.
+  std::vector<std::array<int64_t, kCauses>> steps;
+  // What of the lead's time nothing hides, by the line where the lead was, in order of time.
+  std::map<Line, std::vector<StepPart>> line_steps;
+  // The lines of who works, outside of every operation, by part of the window and layers: they add
+  // up to the cells of the accounting.
+  std::array<std::map<LayerSet, BlamedLines>, kWindowParts> unnamed;
+};
+
+}  // namespace crosscut::analyze

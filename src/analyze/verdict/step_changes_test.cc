@@ -1,0 +1,82 @@
+#include "src/analyze/verdict/step_changes.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "src/analyze/testing/test_trace.h"
+
+namespace crosscut::analyze {
+namespace {
+
+// 300 steps with an operation that takes extra(step) of each, whose level is told likewise.
+std::string Steps(
+    const std::function<int64_t(int)>& extra,
+    const std::function<std::string(int)>& level = [](int) { return ""; }) {
+  std::mt19937 random(5);
+  std::string text = "process train pid=7 window=0..1000000\nthread main tid=7 main lead\n";
+  int64_t at = 0;
+  for (int step = 0; step < 300; ++step) {
+    const auto usual = static_cast<int64_t>(100 + random() % 9);
+    const int64_t until = at + usual + extra(step);
+    text += "step step " + std::to_string(at) + " " + std::to_string(until) +
+            " number=" + std::to_string(step) + level(step) + "\n";
+    text += "op train " + std::to_string(at) + " " + std::to_string(at + usual) + "\n";
+    if (extra(step) > 0)
+      text += "op save " + std::to_string(at + usual) + " " + std::to_string(until) + "\n";
+    at = until;
+  }
+  return text;
+}
+
+// shape, first_step, last_step, spells, operation.
+std::string Found(const std::string& text) {
+  std::string out;
+  const trace::Trace trace = testing::Parse(text);
+  const Table table = testing::Compute(trace, "step_changes");
+  for (size_t row = 0; row < table.rows(); ++row) {
+    out += table.texts("shape")[row];
+    for (const char* name : {"first_step", "last_step", "spells"})
+      out += " " + std::to_string(table.integers(name)[row]);
+    out += " " + table.texts("operation")[row] + ";";
+  }
+  return out;
+}
+
+TEST(StepChanges, NameWhereTheyAreAndWhatIsMore) {
+  EXPECT_EQ(Found(Steps([](int) { return 0; })), "");
+  EXPECT_EQ(Found(Steps([](int s) { return s < 170 ? 0 : 50; })), "begins 170 299 1 save;");
+  EXPECT_EQ(Found(Steps([](int s) { return s < 120 ? 50 : 0; })), "ends 0 119 1 save;");
+  EXPECT_EQ(Found(Steps([](int s) { return s >= 90 && s < 160 ? 50 : 0; })),
+            "spell 90 159 1 save;");
+  EXPECT_EQ(Found(Steps([](int s) { return s / 50 % 2 == 0 ? 0 : 50; })),
+            "alternates 50 299 3 save;");
+  EXPECT_EQ(Found(Steps([](int s) { return s / 3; })), "grows 0 299 1 save;");
+  EXPECT_EQ(Found(Steps([](int s) { return (299 - s) / 3; })), "shrinks 0 299 1 save;");
+}
+
+TEST(StepChanges, TakeNeitherWarmUpNorLevelsNorControlStepsForOnes) {
+  EXPECT_EQ(Found(Steps([](int s) { return s < 40 ? 500 : 0; })), "");
+  // The plan leaves ever more out, or records another level behind the middle.
+  const auto level = [](int name) {
+    return [name](int s) { return s < 140 ? std::string() : " level=" + std::to_string(name); };
+  };
+  for (const int name : {0, 1, 2, 4})
+    EXPECT_EQ(Found(Steps([](int s) { return s < 140 ? 50 : 0; }, level(name))), "") << name;
+}
+
+TEST(StepChanges, SpeakWhereTheyMatter) {
+  const trace::Trace trace = testing::Parse(Steps([](int s) { return s < 170 ? 0 : 50; }));
+  const Table table = testing::Compute(trace, "findings");
+  ASSERT_EQ(table.rows(), 1u);
+  EXPECT_EQ(table.texts("message")[0],
+            "From step 170 on steps take 1.47 times as long, 154 ns instead of 105 ns. Most of the "
+            "difference is in save.");
+  EXPECT_EQ(table.texts("table")[0], "step_changes");
+}
+
+}  // namespace
+}  // namespace crosscut::analyze

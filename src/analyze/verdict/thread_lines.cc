@@ -1,0 +1,208 @@
+#include "src/analyze/verdict/thread_lines.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/trace/layers.h"
+
+namespace crosscut::analyze {
+namespace {
+
+// By key: a sample speaks for so many times what it stands for, on either side, in time of its
+// state. Of what is seen by chance, more than three times as much passes without a sample in 1 of
+// 400 cases; where a processor is hard to get, what calls none and waits for none is seen less. But
+// the same call, or Python code between the same calls, is likely the same line.
+constexpr std::array<int64_t, kKeys> kReach = {10, 10, 10, 3, 10, 3, 3};
+
+// What a key is of, in its lowest bits.
+constexpr uint64_t kOfCall = 1, kOfPython = 2, kOfLayer = 3, kOfWork = 4, kOfPlace = 5,
+                   kInOperation = 6, kOfHistory = 7;
+
+uint64_t Key(uint64_t a, uint64_t b, uint64_t of) {
+  constexpr uint64_t kSpread = 0x9e3779b97f4a7c15;
+  uint64_t mixed = (a ^ (a >> 29)) * kSpread + b;
+  mixed = (mixed ^ (mixed >> 32)) * kSpread;
+  return (mixed ^ (mixed >> 29)) << 3 | of;
+}
+
+}  // namespace
+
+StateWalk::StateWalk(const ThreadView& thread)
+    : cursor_(thread.trace, thread.track, thread.doing, thread.window),
+      off_(thread.off, thread.window),
+      at_ns_(thread.window.begin_ns),
+      end_ns_(thread.window.end_ns) {
+  now_.end_ns = at_ns_;
+}
+
+// The longest stretch behind now_ without a call of another name: operations cut no state.
+LeadStretch StateWalk::TakeState() {
+  LeadStretch out = has_ahead_ ? ahead_ : cursor_.At(now_.end_ns);
+  has_ahead_ = false;
+  while (out.end_ns < end_ns_) {
+    ahead_ = cursor_.At(out.end_ns);
+    has_ahead_ = true;
+    const bool alike = !out.name.valid() && !ahead_.name.valid() && out.layer == ahead_.layer &&
+                       out.doing == ahead_.doing && out.operation == ahead_.operation;
+    if (!alike) break;
+    out.end_ns = ahead_.end_ns;
+    has_ahead_ = false;
+  }
+  return out;
+}
+
+std::array<uint64_t, kKeys> StateWalk::Keys(const StateStretch& stretch) const {
+  const LeadStretch& state = stretch.state;
+  const trace::NameId next = has_ahead_ ? ahead_.name : trace::NameId();
+  if (stretch.off || state.layer == trace::Layer::kOverhead) return {};
+  const bool works = trace::IsOfHost(state.layer) && state.layer != trace::Layer::kIdle;
+  const bool calls = state.name.valid();
+  const uint64_t of_state =
+      calls ? Key(state.name.value, 0, kOfCall) : Key(before_[0].value, next.value, kOfPython);
+  const uint64_t of_layer = Key(static_cast<uint64_t>(state.layer), 0, kOfLayer);
+  const uint64_t in_operation = Key(of_state, state.operation.value, kInOperation);
+  const auto if_works = [works](uint64_t key) { return works ? key : uint64_t{0}; };
+  return {Key(in_operation, history_, kOfHistory),
+          Key(in_operation, before_[calls ? 0 : 1].value, kOfPlace),
+          in_operation,
+          if_works(Key(of_layer, state.operation.value, kInOperation)),
+          of_state,
+          if_works(of_layer),
+          if_works(kOfWork)};
+}
+
+bool StateWalk::Next(StateStretch* stretch) {
+  if (at_ns_ >= end_ns_) return false;
+  if (at_ns_ >= now_.end_ns) {
+    if (now_.name.valid()) {
+      std::move_backward(before_.begin(), before_.end() - 1, before_.end());
+      before_[0] = now_.name;
+      history_ = 0;
+      for (const trace::NameId name : before_) history_ = Key(history_, name.value, kOfHistory);
+    }
+    now_ = TakeState();
+  }
+  *stretch = {at_ns_, now_.end_ns, off_.At(at_ns_), now_};
+  stretch->end_ns = std::min(stretch->end_ns, off_.Until(at_ns_));
+  at_ns_ = stretch->end_ns;
+  return true;
+}
+
+LineCursor::LineCursor(const ThreadView& thread, const std::vector<ThreadSample>& samples)
+    : samples_(samples), end_ns_(thread.window.end_ns), walk_(thread) {
+  now_.begin_ns = now_.end_ns = piece_.end_ns = thread.window.begin_ns;
+  if (samples_.empty()) return;
+  PlaceSamples();
+  FindExit();
+}
+
+LineCursor::State* LineCursor::Find(uint64_t key) {
+  if (key == 0 || states_.empty()) return nullptr;
+  Slot& slot = slots_[(key >> 3) % slots_.size()];
+  if (slot.key == key) return slot.state;
+  const auto found = states_.find(key);
+  slot = {key, found == states_.end() ? nullptr : &found->second};
+  return slot.state;
+}
+
+void LineCursor::PlaceSamples() {
+  StateStretch piece;
+  size_t next = 0;
+  const auto skip = [&] {
+    while (next < samples_.size() && samples_[next].at_ns < piece.begin_ns) ++next;
+    return next < samples_.size() && samples_[next].at_ns < piece.end_ns;
+  };
+  for (StateWalk walk = walk_; walk.Next(&piece);) {
+    if (!skip()) continue;
+    for (const uint64_t key : walk.Keys(piece)) {
+      if (key != 0) states_.try_emplace(key);
+    }
+  }
+  next = 0;
+  for (StateWalk walk = walk_; walk.Next(&piece);) {
+    skip();
+    for (const uint64_t key : walk.Keys(piece)) {
+      State* state = Find(key);
+      if (state == nullptr) continue;
+      for (size_t i = next; i < samples_.size() && samples_[i].at_ns < piece.end_ns; ++i) {
+        state->samples.push_back(static_cast<uint32_t>(i));
+        state->at_ns.push_back(state->elapsed_ns + samples_[i].at_ns - piece.begin_ns);
+      }
+      state->elapsed_ns += piece.end_ns - piece.begin_ns;
+    }
+  }
+  for (auto& [key, state] : states_) state.elapsed_ns = 0;
+}
+
+// While objects are freed samples have no stack; then the interpreter is no more, and there are
+// none.
+void LineCursor::FindExit() {
+  const ThreadSample& last = samples_.back();
+  if (last.line.kind != LineKind::kExit) return;
+  native_exit_ns_ = last.at_ns + last.covers_ns + last.covers_ns / 2;
+  for (auto sample = samples_.rbegin();
+       sample != samples_.rend() && sample->line.kind == LineKind::kExit; ++sample) {
+    exit_ns_ = sample->at_ns;
+  }
+}
+
+LineCursor::Found LineCursor::Nearest(State* state, int64_t times) const {
+  const int64_t now = state->elapsed_ns;
+  const size_t n = state->samples.size();
+  const auto sample = [&](size_t i) -> const ThreadSample& { return samples_[state->samples[i]]; };
+  // The first instant that is nearer to the sample behind it.
+  const auto next_begins = [&](size_t i) {
+    return i + 1 == n ? INT64_MAX : (state->at_ns[i] + state->at_ns[i + 1]) / 2 + 1;
+  };
+  while (next_begins(state->nearest) <= now) ++state->nearest;
+  const size_t i = state->nearest;
+  const ThreadSample& one = sample(i);
+  const int64_t reach = times * one.covers_ns, at = state->at_ns[i];
+  const int64_t until = next_begins(i);
+  if (now < at - reach) return {nullptr, 0, std::min(at - reach, until) - now};
+  if (now > at + reach) return {nullptr, 0, until == INT64_MAX ? until : until - now};
+  double variance = 0;
+  // Between two samples that differ the lines change once or many times.
+  const auto differ = [&](size_t a, size_t b) {
+    const auto gap = static_cast<double>(state->at_ns[b] - state->at_ns[a]);
+    if (sample(a).line != sample(b).line) variance += gap * gap / 2;
+  };
+  if (i > 0) differ(i - 1, i);
+  if (i + 1 < n) differ(i, i + 1);
+  return {&one, variance, std::min(until, at + reach + 1) - now};
+}
+
+const LineStretch& LineCursor::At(int64_t at_ns) {
+  while (now_.end_ns <= at_ns && now_.end_ns < end_ns_) Advance();
+  return now_;
+}
+
+void LineCursor::Advance() {
+  const int64_t at = now_.end_ns;
+  if (piece_.end_ns <= at) {
+    if (!walk_.Next(&piece_)) return;
+    const std::array<uint64_t, kKeys> keys = walk_.Keys(piece_);
+    for (size_t level = 0; level < kKeys; ++level) of_piece_[level] = Find(keys[level]);
+  }
+  now_ = {at, piece_.end_ns, piece_.state, {}, nullptr, 0};
+  const bool ends = at >= exit_ns_ && !piece_.off;
+  if (at < exit_ns_) now_.end_ns = std::min(now_.end_ns, exit_ns_);
+  if (at < native_exit_ns_) now_.end_ns = std::min(now_.end_ns, native_exit_ns_);
+  for (size_t level = 0; level < kKeys; ++level) {
+    State* const state = of_piece_[level];
+    if (state == nullptr) continue;
+    const Found found = Nearest(state, kReach[level]);
+    if (found.for_ns < now_.end_ns - at) now_.end_ns = at + found.for_ns;
+    if (found.sample == nullptr) continue;
+    now_.sample = found.sample;
+    now_.line = found.sample->line;
+    now_.variance = found.variance;
+    break;
+  }
+  if (ends) now_.line = {at < native_exit_ns_ ? LineKind::kExit : LineKind::kNativeExit, {}};
+  for (State* state : of_piece_) {
+    if (state != nullptr) state->elapsed_ns += now_.end_ns - at;
+  }
+}
+
+}  // namespace crosscut::analyze

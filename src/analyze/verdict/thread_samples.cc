@@ -1,0 +1,71 @@
+#include "src/analyze/verdict/thread_samples.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "src/analyze/verdict/awaited_threads.h"
+
+namespace crosscut::analyze {
+namespace {
+
+// Where the frame of the program's own line ends in the stack; 0 where it has none. The stack shows
+// it without its folder.
+size_t BehindOwnLine(std::string_view stack, std::string_view own_line) {
+  if (own_line.empty()) return 0;
+  const std::string_view frame = FrameOfLine(own_line);
+  const size_t at = stack.rfind(frame);
+  return at == stack.npos ? stack.size() : at + frame.size();
+}
+
+// An import runs where the program's own innermost line called one: what a module of the program's
+// own does as it is imported has lines of its own.
+bool Imports(std::string_view stack, std::string_view own_line) {
+  const std::string_view inside = stack.substr(BehindOwnLine(stack, own_line));
+  return inside.find("<frozen importlib._bootstrap>") != inside.npos;
+}
+
+Line LineOf(const trace::Trace& trace, const trace::Sample& sample) {
+  const std::string_view stack = trace.text(sample.stack);
+  const std::string_view own_line = trace.text(sample.own_line);
+  if (Imports(stack, own_line)) return {LineKind::kImport, sample.own_line};
+  if (!own_line.empty()) return {LineKind::kOwn, sample.own_line};
+  return {stack.empty() ? LineKind::kNone : LineKind::kLibrary, {}};
+}
+
+}  // namespace
+
+std::vector<ThreadSample> SamplesOf(const trace::Trace& trace, const trace::SampleReader& reader,
+                                    const trace::Track& track) {
+  std::vector<ThreadSample> out;
+  if (!reader.any()) return out;
+  reader.ForEach(trace, track, [&](int64_t at_ns, const trace::Sample& sample) {
+    if (sample.thread != 0) return;
+    const std::string_view waits = trace.text(sample.waits), stack = trace.text(sample.stack);
+    ThreadSample& one = out.emplace_back();
+    one.at_ns = at_ns;
+    one.covers_ns = sample.covers_ns;
+    one.run_delay_ns = sample.run_delay_ns;
+    one.line = LineOf(trace, sample);
+    one.stack = sample.stack;
+    one.python = sample.stack.valid();
+    one.locked = waits == "futex";
+    one.runs = Runs(waits);
+    one.awaits_thread = AwaitsThread(stack);
+    one.awaits_process = AwaitsProcess(waits);
+    one.in_library = sample.own_line.valid() && IsInLibrary(stack, trace.text(sample.own_line));
+    one.compiles = Compiles(stack);
+    one.feeds = sample.own_line.valid() && Feeds(stack);
+    one.holds_gil = sample.holds_gil;
+    one.knows_native = sample.library.valid();
+    one.code = CodeOf(trace.text(sample.library));
+  });
+  std::stable_sort(out.begin(), out.end(),
+                   [](const auto& a, const auto& b) { return a.at_ns < b.at_ns; });
+  if (!track.main) return out;
+  // A program of which no stack was ever read has nothing that ends.
+  const bool any = std::any_of(out.begin(), out.end(), [](const auto& s) { return s.python; });
+  for (auto last = out.rbegin(); any && !last->python; ++last) last->line = {LineKind::kExit, {}};
+  return out;
+}
+
+}  // namespace crosscut::analyze

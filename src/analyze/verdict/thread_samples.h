@@ -1,0 +1,36 @@
+// The samples of one thread, with what each of them tells.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/analyze/verdict/blamed_lines.h"
+#include "src/analyze/verdict/native_code.h"
+#include "src/trace/samples.h"
+#include "src/trace/trace.h"
+
+namespace crosscut::analyze {
+
+struct ThreadSample {
+  int64_t at_ns = 0, covers_ns = 0, run_delay_ns = -1;
+  Line line;
+  trace::StringId stack;        // trace::Sample::stack
+  bool python = false;          // it has a stack
+  bool locked = false;          // it was seen waiting for a lock
+  bool runs = false;            // it waited in no system call
+  bool awaits_thread = false;   // AwaitsThread
+  bool awaits_process = false;  // AwaitsProcess
+  bool in_library = false;      // IsInLibrary
+  bool compiles = false;        // a compiler that is written in Python
+  bool feeds = false;           // it prepares data for the lead
+  bool holds_gil = false;
+  bool knows_native = false;
+  Code code = Code::kUnknown;  // that ran
+};
+
+// In order of time. Where the thread is the process's main one, its last samples without a stack
+// are the interpreter's exit.
+std::vector<ThreadSample> SamplesOf(const trace::Trace& trace, const trace::SampleReader& reader,
+                                    const trace::Track& track);
+
+}  // namespace crosscut::analyze

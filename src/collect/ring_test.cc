@@ -1,0 +1,105 @@
+// A ring by itself: its slots of losses, and what of it stays mapped.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "src/collect/chunk_ring.h"
+#include "src/collect/clock.h"
+#include "src/collect/memory.h"
+
+namespace crosscut::record {
+namespace {
+
+class RingTest : public testing::Test {
+ protected:
+  RingTest() {
+    ClockInit(false);
+    char path[] = "/tmp/crosscut-ring-XXXXXX";
+    dir_ = mkdtemp(path);
+  }
+  ~RingTest() override { std::filesystem::remove_all(dir_); }
+
+  int Create(ChunkRing* ring, uint64_t chunks) const {
+    int mark = -1;
+    const std::string path = dir_ + "/ring";
+    const int error = ring->Create(path.c_str(), chunks, {}, &mark);
+    if (error == 0) close(mark);
+    std::filesystem::remove(path);
+    return error;
+  }
+
+  std::string dir_;
+};
+
+TEST_F(RingTest, LossesOfATrackHaveASlotOfItsOwnOrTheSharedOneAndNoOthers) {
+  ChunkRing ring;
+  ASSERT_EQ(Create(&ring, 8), 0);
+  format::RingDropSlot* const slots = ring.drop_slots();
+  format::RingDropSlot* const shared = &slots[format::kRingDropSlots - 1];
+  std::set<format::RingDropSlot*> own;
+  constexpr auto kTracks = static_cast<uint32_t>(3 * format::kRingDropSlots);
+  for (const uint64_t tick : {100u, 200u}) {
+    for (uint32_t track = 1; track <= kTracks; ++track) {
+      format::RingDropSlot* slot = ring.DropSlotFor(track, format::kDropFull, tick + track);
+      if (track < format::kRingDropSlots) {
+        EXPECT_EQ(slot->track, uint64_t{track} + 1);
+        EXPECT_EQ(slot->first_tick, 100 + track);
+        own.insert(slot);
+      } else {
+        EXPECT_EQ(slot, shared);
+        EXPECT_EQ(slot->track, uint64_t{format::kRingSharedDropTrack} + 1);
+        EXPECT_EQ(slot->first_tick, 100 + format::kRingDropSlots);
+      }
+      EXPECT_EQ(slot->reason, uint64_t{format::kDropFull});
+    }
+  }
+  EXPECT_EQ(own.size(), format::kRingDropSlots - 1);
+  EXPECT_EQ(own.count(shared), 0);
+  ring.Unmap();
+}
+
+// Pages of this process's address space.
+long MappedPages() {
+  FILE* const file = fopen("/proc/self/statm", "re");
+  long pages = 0;
+  EXPECT_EQ(fscanf(file, "%ld", &pages), 1);
+  fclose(file);
+  return pages;
+}
+
+TEST_F(RingTest, OnceUnmappedNothingOfItIsLeftInTheAddressSpace) {
+  constexpr uint64_t kChunks = 8;  // large ones are aligned by the kernel already
+  const auto once = [this] {
+    ChunkRing ring;
+    ASSERT_EQ(Create(&ring, kChunks), 0);
+    ring.Unmap();
+  };
+  once();
+  const long before = MappedPages();
+  const size_t counted = MappedBytes();
+  for (int i = 0; i < 50; ++i) once();
+  EXPECT_EQ(MappedBytes(), counted);
+  EXPECT_LT(MappedPages() - before, 50);  // a page each
+}
+
+TEST_F(RingTest, PagesThatWereGivenBackAreNotMapped) {
+  const long before = MappedPages();
+  const size_t counted = MappedBytes();
+  for (int i = 0; i < 100; ++i) {
+    void* const memory = MapPages(100'000);
+    ASSERT_NE(memory, nullptr);
+    EXPECT_GE(MappedBytes(), counted + 100'000);
+    UnmapPages(memory, 100'000);
+  }
+  EXPECT_EQ(MappedBytes(), counted);
+  EXPECT_LT(MappedPages() - before, 100);
+}
+
+}  // namespace
+}  // namespace crosscut::record
