@@ -45,8 +45,9 @@ def register(run_dir: str | None = None) -> None:
 
 
 def _missing(why: str, run: str) -> None:
-    report_missing("dynolog", f"{why}: the daemon's triggers are Kineto's; to have them here, unset "
-                   f"{_VARIABLE} and start python -m crosscut.dynolog {run} outside of the job")
+    report_missing("dynolog", f"{why}: the daemon's triggers are Kineto's; to have them here, "
+                   f"unset {_VARIABLE} and start python -m crosscut.dynolog {run} outside of the "
+                   "job")
 
 
 def _adopts_orphans() -> bool:

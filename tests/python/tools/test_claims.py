@@ -53,6 +53,7 @@ def wrong(page=PAGE, rows=LIST, git=None):
 
 def test_a_list_that_has_all_is_right():
     assert wrong() == []
+    assert wrong(rows=LIST.replace("2026-01-02", "2025-12-25")) == [], "landed a week later"
 
 
 @pytest.mark.parametrize("figure", ["3 %", "3%", "0.5 times", "12 ns", "7 µs", "2 to 4 ms", "40 s",
@@ -104,7 +105,7 @@ def test_a_copy_without_history_is_asked_for_no_commit(shallow):
 
 
 @pytest.mark.parametrize("old, new", [
-    (COMMIT, "abcdef2"), ("2026-01-02", "2025-12-31"), ("2026-01-02", "soon"),
+    (COMMIT, "abcdef2"), ("2026-01-02", "2025-12-24"), ("2026-01-02", "soon"),
     ("`bench/blocks.py mlp`", "by hand"), ("bench/blocks.py", "bench/gone.py"),
     ("| p.md | 1.086", "| q.md | 1.086"), ("| table |", "| other |")])
 def test_a_row_that_says_nothing_true_is_found(old, new):
