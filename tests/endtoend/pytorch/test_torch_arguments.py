@@ -84,8 +84,13 @@ print(json.dumps([str(without), str(result(**more, **eval(arguments)))]))
 
 
 def run(text, *arguments, module="crosscut.torch"):
-    done = subprocess.run([sys.executable, "-c", HEAD.replace("{module}", module) + text,
-                           *map(str, arguments)], capture_output=True, text=True)
+    """What the program prints last. PyTorch's own events have names of freed memory now and then
+    (no UTF-8, with record_python_gc_info): such a trouble of the peer alone is tried again."""
+    for _ in range(5):
+        done = subprocess.run([sys.executable, "-c", HEAD.replace("{module}", module) + text,
+                               *map(str, arguments)], capture_output=True, text=True)
+        if module != "torch.profiler" or "UnicodeDecodeError" not in done.stderr:
+            break
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
