@@ -38,10 +38,14 @@ class RecordedTime {
   // What of the part was recorded, in order. Where no edge was seen at all, all of it.
   void AddOf(const CutPart& part, std::vector<CutPart>* out) const {
     const std::vector<Interval> always = {{0, kOpen}};
-    for (const Interval& one : recorded_.empty() ? always : recorded_) {
+    const std::vector<Interval>& all = recorded_.empty() ? always : recorded_;
+    auto one = std::partition_point(all.begin(), all.end(), [&](const Interval& time) {
+      return time.end <= part.begin;
+    });
+    for (; one != all.end() && one->begin < part.end; ++one) {
       CutPart both = part;
-      both.begin = std::max(part.begin, one.begin);
-      both.end = std::min(part.end, one.end);
+      both.begin = std::max(part.begin, one->begin);
+      both.end = std::min(part.end, one->end);
       if (both.begin >= both.end) continue;
       both.begin_ns = part.begin_ns + NsUpTo(part, both.begin);
       both.end_ns = part.begin_ns + NsUpTo(part, both.end);

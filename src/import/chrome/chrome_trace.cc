@@ -40,19 +40,38 @@ trace::Trace ChromeEvents::Finish(const JsonReading& reading) {
 }
 
 void ChromeEvents::DropFar() {
-  const bool near = first_ns_ > last_ns_ || last_ns_ - first_ns_ < kNear;
-  const ChromeTimes times = near ? ChromeTimes() : TimesOf(rows_);
-  if (!near) {
+  ChromeTimes times;
+  SpreadOver(times);
+  if (first_ns_ <= last_ns_ && last_ns_ - first_ns_ >= kNear) {
+    times = TimesOf(rows_);
     DropFar(times);
-    first_ns_ = INT64_MAX;
-    last_ns_ = INT64_MIN;
-    for (const ChromeRow& row : rows_) SpreadRow(row);
-    for (const auto& [step, row] : steps_) Spread(step.begin_ns, step.end_ns);
-    for (const Loose& loose : loose_) Spread(loose.instant.begin_ns, loose.instant.begin_ns);
+    SpreadOver(times);
   }
   for (const trace::Interval& window : windows_) Spread(window.begin_ns, window.end_ns);
   told_.far += edges_.PutEndless(times, last_ns_);
   TakeAsides();
+}
+
+// The window is as long as what is in the trace: `times` are those that are possible.
+void ChromeEvents::SpreadOver(const ChromeTimes& times) {
+  first_ns_ = INT64_MAX;
+  last_ns_ = INT64_MIN;
+  for (const ChromeRow& row : rows_) {
+    for (size_t i = 0; i < row.spans.size(); ++i) {
+      Spread(row.spans[i].begin_ns, row.spans[i].end_ns);
+    }
+    for (const ChromeSpan& instant : row.instants) Spread(instant.begin_ns, instant.begin_ns);
+  }
+  for (const auto& [step, row] : steps_) Spread(step.begin_ns, step.end_ns);
+  for (const Loose& loose : loose_) Spread(loose.instant.begin_ns, loose.instant.begin_ns);
+  edges_.ForEachEndless([&](int64_t at_ns) {
+    if (times.Has(at_ns)) Spread(at_ns, at_ns);
+  });
+}
+
+void ChromeEvents::Spread(int64_t begin_ns, int64_t end_ns) {
+  first_ns_ = std::min(first_ns_, begin_ns);
+  last_ns_ = std::max(last_ns_, end_ns);
 }
 
 void ChromeEvents::DropFar(const ChromeTimes& times) {
@@ -67,11 +86,6 @@ void ChromeEvents::DropFar(const ChromeTimes& times) {
   told_.far += std::erase_if(windows_, [&](const trace::Interval& window) {
     return !times.Has(window.begin_ns) || !times.Has(window.end_ns);
   });
-}
-
-void ChromeEvents::SpreadRow(const ChromeRow& row) {
-  for (size_t i = 0; i < row.spans.size(); ++i) Spread(row.spans[i].begin_ns, row.spans[i].end_ns);
-  for (const ChromeSpan& instant : row.instants) Spread(instant.begin_ns, instant.begin_ns);
 }
 
 // Instants of no thread stand on the first of their process.
