@@ -118,6 +118,7 @@ class ChromeEvents : public JsonEvents {
   void AddProcess(const std::string& key, ChromePid* pid);
   void MakeTracks();
   void MakeSteps(const std::unordered_map<const ChromeRow*, trace::TrackId>& tracks);
+  void PutCounts();
   void TellFacts();
   void NameDevices();
   void TellReading(const JsonReading& reading, trace::Trace* trace);

@@ -573,6 +573,25 @@ TEST_F(ChromeOddsTest, ValuesOfCountersThatAreNoNumbersAreCounted) {
                   "whole number."));
 }
 
+TEST_F(ChromeOddsTest, CountersOfOneNameAreEachDevicesOwn) {
+  const auto count = [](const char* pid, const char* name, const char* value) {
+    return std::string(R"({"ph":"C","name":")") + name + R"(","pid":)" + pid +
+           R"(,"ts":5,"args":{"value":)" + value + "}},";
+  };
+  const trace::Trace trace =
+      Of(Launch("100", "1", "1") + Kernel("k", "0", "1", "3") + Launch("100", "2", "10") +
+         Kernel("k", "1", "2", "13") + count("0", "util", "10") + count("1", "util", "90") +
+         count("100", "rss", "7") + kEnd);
+  std::multiset<std::string> series;
+  for (const trace::CounterSeries& one : trace.counters) {
+    series.insert(std::string(trace.text(trace.name(one.name).text)) + " " +
+                  std::to_string(one.value.at(0)) + " of " + std::to_string(one.value.size()));
+  }
+  EXPECT_EQ(trace.processes.size(), 1U);
+  EXPECT_THAT(series,
+              UnorderedElementsAre("util (pid 0) 10 of 1", "util (pid 1) 90 of 1", "rss 7 of 1"));
+}
+
 TEST_F(ChromeOddsTest, InstantsOfNoThreadStandOnTheFirstOfTheirProcess) {
   const trace::Trace trace = Of(Span("", "a", {"1", "1"}, {"0", "9"}) +
                                 R"({"ph":"i","name":"m","pid":1,"tid":"w","ts":5,"s":"t"},

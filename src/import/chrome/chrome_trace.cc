@@ -29,9 +29,7 @@ trace::Trace ChromeEvents::Finish(const JsonReading& reading) {
   PlaceLoose();
   PlaceArrows();
   MakeTracks();
-  for (const CountedAt& count : counts_) {
-    builder_.Count(pids_[pids_[count.pid].owner].process, count.name, count.at_ns, count.value);
-  }
+  PutCounts();
   TellFacts();
   if (keep_) builder_.trace().kept.format = "chrome";
   trace::Trace trace = builder_.Finish();
@@ -236,6 +234,29 @@ void ChromeEvents::MakeSteps(const std::unordered_map<const ChromeRow*, trace::T
     steps[builder_.track(track).track().process.value].push_back(step);
   }
   for (const auto& [process, all] : steps) told_.cut_steps += PutSteps(&builder_, all);
+}
+
+// A process has those of its devices, too: what several pids count by one name is each one's own.
+void ChromeEvents::PutCounts() {
+  constexpr uint32_t kMany = UINT32_MAX;
+  const auto key = [&](const CountedAt& count) {
+    return uint64_t{pids_[count.pid].process.value} << 32 | count.name.value;
+  };
+  std::unordered_map<uint64_t, uint32_t> pid_of;
+  for (const CountedAt& count : counts_) {
+    uint32_t& pid = pid_of.try_emplace(key(count), count.pid).first->second;
+    if (pid != count.pid) pid = kMany;
+  }
+  for (const CountedAt& count : counts_) {
+    trace::NameId name = count.name;
+    if (pid_of.at(key(count)) == kMany) {
+      trace::Name own = builder_.trace().name(name);
+      own.text = builder_.Text(std::string(builder_.trace().text(own.text)) + " (pid " +
+                               pids_[count.pid].text + ")");
+      name = builder_.AddName(own);
+    }
+    builder_.Count(pids_[count.pid].process, name, count.at_ns, count.value);
+  }
 }
 
 void ChromeEvents::TellFacts() {
