@@ -18,10 +18,12 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 struct Recording {
-  explicit Recording(const std::string& text)
-      : trace(std::move(*trace::ParseText(text))),
+  explicit Recording(const std::string& of)
+      : text(of),
+        trace(std::move(*trace::ParseText(text))),
         context(std::make_unique<analyze::Context>(trace)) {}
   Run run() const { return {&trace, context.get()}; }
+  std::string text;
   trace::Trace trace;
   std::unique_ptr<analyze::Context> context;
 };
@@ -32,10 +34,17 @@ struct Operation {
   std::string layer, line;
 };
 
-// A loop of 40 steps; three further operations tell its pace.
-Recording Loop(const std::vector<Operation>& operations) {
+std::string SampleAt(int64_t at, const std::string& line) {
+  return "instant [sample] " + std::to_string(at) + "\narg covers_ns 1000\narg \"Own line\" " +
+         line + "\narg Line " + line + "\n";
+}
+
+// A loop of 40 steps; three further operations tell its pace. An operation "" is none. So many
+// samples see `startup.py` before.
+Recording Loop(const std::vector<Operation>& operations, int64_t of_startup = 0) {
   std::string text =
       "process p pid=7 window=0..1000000000 name=train.py\nthread main tid=7 main lead\n";
+  for (int64_t i = 0; i < of_startup; ++i) text += SampleAt(i, "\"startup.py:1 <module>\"");
   int64_t at = 1000;
   for (int step = 0; step < 40; ++step) {
     const int64_t begin = at;
@@ -44,13 +53,12 @@ Recording Loop(const std::vector<Operation>& operations) {
         {"model", 500, "framework", ""}, {"update", 300, "python", ""}, {"log", 100, "python", ""}};
     all.insert(all.end(), operations.begin(), operations.end());
     for (const Operation& o : all) {
-      const std::string from = std::to_string(at);
+      const int64_t begin_of = at;
       at += 1000 * o.us + step % 5;
-      const std::string range = from + " " + std::to_string(at);
-      inside += "op " + o.name + " " + range + "\nspan f " + range + " " + o.layer + "\n";
-      if (o.line.empty()) continue;
-      inside += "instant [sample] " + from + "\narg covers_ns 1000\narg \"Own line\" " + o.line +
-                "\narg Line " + o.line + "\n";
+      const std::string range = std::to_string(begin_of) + " " + std::to_string(at);
+      if (!o.name.empty()) inside += "op " + o.name + " " + range + "\n";
+      inside += "span f " + range + " " + o.layer + "\n";
+      if (!o.line.empty()) inside += SampleAt(begin_of, o.line);
     }
     text += "step step " + std::to_string(begin) + " " + std::to_string(at) + "\n" + inside;
     at += 1000;
@@ -102,6 +110,29 @@ TEST(StepLines, TheLineThatChangedIsNamedInWords) {
   const report::Document document = MakeDocument(c, {});
   EXPECT_THAT(document.sections.front().after,
               Contains(HasSubstr("In data: loop.py:9 burn, +400.0 µs of the mean step (")));
+}
+
+// What lies outside of operations is start-up, too.
+TEST(StepLines, SamplesBesideTheComparedStepsSayNothingOfThem) {
+  const std::vector<Operation> work = {{"", 400, "python", "\"loop.py:9 work\""}};
+  const Comparison c = CompareLoops(Loop(work), Loop(work, 200));
+  const analyze::Table& lines = *c.Find("diff_step_lines");
+  EXPECT_THAT(lines.texts("line"), ElementsAre("loop.py:9 work"));
+  EXPECT_EQ(lines.integers("change_ns")[0], 0);
+}
+
+TEST(StepLines, WhereOneSideHasNoOperationsLinesAreOfTheWholeStep) {
+  std::string text = Loop({{"data", 400, "python", "\"loop.py:9 work\""}}).text, plain;
+  for (size_t at = 0, end; at < text.size(); at = end + 1) {
+    end = text.find('\n', at);
+    if (!text.substr(at, end - at).starts_with("op ")) plain += text.substr(at, end + 1 - at);
+  }
+  const Comparison c = CompareLoops(Recording(text), Recording(plain));
+  ASSERT_EQ(c.Find("diff_steps")->rows(), 1U);
+  const analyze::Table& lines = *c.Find("diff_step_lines");
+  ASSERT_EQ(lines.rows(), 1U);
+  EXPECT_EQ(lines.integers("a_samples")[0], lines.integers("b_samples")[0]);
+  EXPECT_EQ(lines.integers("a_ns")[0], c.Find("diff_steps")->integers("a_ns")[0]);
 }
 
 }  // namespace

@@ -9,7 +9,8 @@
 
 #include "src/analyze/columns.h"
 #include "src/analyze/intervals.h"
-#include "src/analyze/tables.h"
+#include "src/trace/samples.h"
+#include "src/trace/spans_around.h"
 
 namespace crosscut::compare {
 namespace {
@@ -25,24 +26,40 @@ struct Seen {
 
 using Lines = std::map<std::string, Seen>;
 
-// By operation, of the lead of one process, on one side.
+// By operation, what samples saw of a process's lead in its compared steps.
+void AddLines(const Run& run, trace::ProcessId process, const RoleSteps& role,
+              const RunSteps& compared, std::map<std::string, Lines>* out) {
+  const trace::Trace& trace = *run.trace;
+  const trace::SampleReader reader(trace.strings);
+  const trace::TrackId lead = trace.processes[process.value].lead;
+  if (!reader.any() || lead.value >= trace.tracks.size()) return;
+  const trace::Track& track = trace.tracks[lead.value];
+  const trace::OpenSpans open(track.spans);
+  trace::SpansAround operations(trace, [&](trace::TrackId, trace::SpanIndex span) {
+    return trace.name(track.spans.name[span]).kind == trace::Kind::kOperation;
+  });
+  const std::vector<trace::Step>& steps = trace.processes[process.value].steps;
+  auto step = compared.steps.begin();
+  reader.ForEach(trace, track, [&](int64_t at, const trace::Sample& sample) {
+    while (step != compared.steps.end() && steps[step->index].end_ns <= at) ++step;
+    const bool in_step = step != compared.steps.end() && steps[step->index].begin_ns <= at;
+    if (!in_step || sample.thread != 0) return;
+    std::string operation;
+    const trace::SpanIndex span = operations.Of(lead, open.InnermostAt(at));
+    if (span != trace::kNoSpan && !role.as_a_whole) {
+      operation = trace.text(trace.name(track.spans.name[span]).text);
+    }
+    (*out)[operation][std::string(trace.text(sample.own_line))].Add({1, sample.covers_ns});
+  });
+}
+
+// On one side.
 std::map<std::string, Lines> LinesOf(std::span<const Run> runs,
-                                     const std::vector<trace::ProcessId>& processes) {
+                                     const std::vector<trace::ProcessId>& processes,
+                                     const RoleSteps& role, const std::vector<RunSteps>& compared) {
   std::map<std::string, Lines> out;
   for (size_t r = 0; r < runs.size(); ++r) {
-    const Run& run = runs[r];
-    if (!processes[r].valid()) continue;
-    const auto samples = analyze::ComputeTable(*run.trace, *run.context, "samples");
-    if (!samples.ok()) continue;
-    const std::string& process = run.context->process_label(processes[r]);
-    const trace::TrackId lead = run.trace->processes[processes[r].value].lead;
-    const std::string& thread = run.context->track_label(lead);
-    for (size_t row = 0; row < samples->rows(); ++row) {
-      if (samples->texts("process")[row] != process) continue;
-      if (samples->texts("thread")[row] != thread) continue;
-      out[samples->texts("operation")[row]][samples->texts("own_line")[row]].Add(
-          {samples->integers("count")[row], samples->integers("ns")[row]});
-    }
+    if (processes[r].valid()) AddLines(runs[r], processes[r], role, compared[r], &out);
   }
   return out;
 }
@@ -65,7 +82,7 @@ Part PartOf(const Lines& lines, const std::string& line, double operation_ns) {
 }
 
 struct Row {
-  size_t place;  // of the process
+  const RoleSteps* steps;  // of the process
   std::string process, operation, line;
   Both<Part> part;
 
@@ -78,10 +95,11 @@ struct Row {
   }
 };
 
-void AddRows(const Sides& sides, const Role& role, const analyze::Table& operations, size_t place,
-             std::vector<Row>* rows) {
-  const Both<std::map<std::string, Lines>> lines = {LinesOf(sides.a, role.processes.a),
-                                                    LinesOf(sides.b, role.processes.b)};
+void AddRows(const Sides& sides, const Role& role, const RoleSteps& steps,
+             const analyze::Table& operations, std::vector<Row>* rows) {
+  const Both<std::map<std::string, Lines>> lines = {
+      LinesOf(sides.a, role.processes.a, steps, steps.runs.a),
+      LinesOf(sides.b, role.processes.b, steps, steps.runs.b)};
   if (lines.a.empty() || lines.b.empty()) return;
   for (size_t row = 0; row < operations.rows(); ++row) {
     const std::string& operation = operations.texts("operation")[row];
@@ -98,7 +116,7 @@ void AddRows(const Sides& sides, const Role& role, const analyze::Table& operati
     all.insert(here.b.begin(), here.b.end());
     for (const auto& [line, seen] : all) {
       if (line.empty()) continue;
-      rows->push_back({place,
+      rows->push_back({&steps,
                        role.label,
                        operation,
                        line,
@@ -117,14 +135,14 @@ analyze::Table StepLinesTable(const Sides& sides, const std::vector<Role>& roles
                               const std::vector<RoleSteps>& steps) {
   const analyze::Table operations = StepOperationsTable(steps);
   std::vector<Row> rows;
-  for (size_t place = 0; place < steps.size(); ++place) {
+  for (const RoleSteps& of_role : steps) {
     const auto role = std::find_if(roles.begin(), roles.end(),
-                                   [&](const Role& r) { return r.label == steps[place].process; });
-    if (role == roles.end() || !steps[place].why_not.empty()) continue;
-    AddRows(sides, *role, operations, place, &rows);
+                                   [&](const Role& r) { return r.label == of_role.process; });
+    if (role == roles.end() || !of_role.why_not.empty()) continue;
+    AddRows(sides, *role, of_role, operations, &rows);
   }
   std::stable_sort(rows.begin(), rows.end(), [](const Row& x, const Row& y) {
-    if (x.place != y.place) return x.place < y.place;
+    if (x.steps != y.steps) return x.steps < y.steps;  // in their order
     return std::abs(x.change()) > std::abs(y.change());
   });
   return analyze::TableOf("diff_step_lines", rows)

@@ -38,10 +38,14 @@ class RecordedTime {
   // What of the part was recorded, in order. Where no edge was seen at all, all of it.
   void AddOf(const CutPart& part, std::vector<CutPart>* out) const {
     const std::vector<Interval> always = {{0, kOpen}};
-    for (const Interval& one : recorded_.empty() ? always : recorded_) {
+    const std::vector<Interval>& all = recorded_.empty() ? always : recorded_;
+    auto one = std::partition_point(all.begin(), all.end(), [&](const Interval& time) {
+      return time.end <= part.begin;
+    });
+    for (; one != all.end() && one->begin < part.end; ++one) {
       CutPart both = part;
-      both.begin = std::max(part.begin, one.begin);
-      both.end = std::min(part.end, one.end);
+      both.begin = std::max(part.begin, one->begin);
+      both.end = std::min(part.end, one->end);
       if (both.begin >= both.end) continue;
       both.begin_ns = part.begin_ns + NsUpTo(part, both.begin);
       both.end_ns = part.begin_ns + NsUpTo(part, both.end);
@@ -85,21 +89,26 @@ class Parts {
   explicit Parts(const std::vector<CutPart>& parts) : parts_(parts) {}
   uint64_t begin() const { return parts_.front().begin; }
   uint64_t end() const { return parts_.back().end; }
-  const CutPart* At(uint64_t tick) const {
-    for (const CutPart& part : parts_) {
-      if (tick >= part.begin && tick < part.end) return &part;
-    }
-    return nullptr;
-  }
-  const CutPart* AtNs(int64_t ns) const {
-    for (const CutPart& part : parts_) {
-      if (ns >= part.begin_ns && ns < part.end_ns) return &part;
-    }
-    return nullptr;
+  bool Has(uint64_t tick) const { return Lies(tick, &CutPart::begin, &CutPart::end); }
+  bool HasNs(int64_t ns) const { return Lies(ns, &CutPart::begin_ns, &CutPart::end_ns); }
+  // In one of them, or between two.
+  bool Span(uint64_t tick) const { return tick >= begin() && tick < end(); }
+  // Of the last one that ended by then; the first one's begin where none has.
+  uint64_t EndBefore(uint64_t tick) const {
+    const auto after = std::partition_point(parts_.begin(), parts_.end(),
+                                            [&](const CutPart& part) { return part.end <= tick; });
+    return after == parts_.begin() ? begin() : after[-1].end;
   }
   const std::vector<CutPart>& all() const { return parts_; }
 
  private:
+  template <class Time>
+  bool Lies(Time at, Time CutPart::*begin, Time CutPart::*end) const {
+    const auto after = std::partition_point(parts_.begin(), parts_.end(),
+                                            [&](const CutPart& part) { return part.*begin <= at; });
+    return after != parts_.begin() && at < after[-1].*end;
+  }
+
   const std::vector<CutPart>& parts_;
 };
 
@@ -159,7 +168,7 @@ class SessionCut {
       case kTrack: clock_of_[event[1]] = event[4]; return true;
       case kFrames:
         if (event[1] == 0) frames_end_.push_back(tick);
-        return parts_->At(tick) != nullptr;
+        return event[1] == 0 ? parts_->Span(tick) : parts_->Has(tick);
       case kMeta: return tick < parts_->end() && IsOfTheCut(event);
       case kProbeCost: return true;
       default: return false;
@@ -304,8 +313,8 @@ class EventsCut {
 
   void TakeEvent(Thread* thread, uint64_t tick, Words event) {
     const uint64_t code = event[0] & kCodeMask;
-    const bool inside = parts_->At(tick) != nullptr;
-    if (code == kThread) return TakeThread(thread, event);
+    const bool inside = parts_->Has(tick);
+    if (code == kThread) return TakeThread(thread, tick, event);
     if (code >= kSpanOn && code <= kDropOn) return TakeOfDevice(thread, tick, event);
     if (code == kStepLevel) {
       thread->number = event[1];
@@ -318,31 +327,50 @@ class EventsCut {
     } else if (code == kInstant) {
       thread->keeps_last = inside;
     } else if (code == kSpanAt) {
-      thread->keeps_last = parts_->At(event[2]) != nullptr && event[3] <= parts_->end();
+      thread->keeps_last = parts_->Has(event[2]) && event[3] <= parts_->end();
     }
     if (Wants(thread, tick, inside, event)) Keep(thread, tick, event);
+    if (!inside && thread->is_told && parts_->Span(tick)) EndByBegin(thread, tick, event);
     if (code == kThreadEnd) *thread = Thread();
   }
 
+  // Between two parts as in a pause: nothing begins there, what began before ends, and threads
+  // change what they are outside of spans.
   bool Wants(Thread* thread, uint64_t tick, bool inside, Words event) {
+    const bool spans = parts_->Span(tick), told = inside || (spans && thread->is_told);
     switch (event[0] & kCodeMask) {
       case kSpanAt:
       case kArg:
       case kArgName:
       case kGoesOnWith: return thread->keeps_last;
-      case kEnd: return End(thread) && inside;
-      case kEndNamed: return EndNamed(thread, inside ? tick : 0, event[1]) && inside;
+      case kEnd: return End(thread) && spans;
+      case kEndNamed: return EndNamed(thread, spans ? tick : 0, event[1]) && told;
       case kDrop: return event[3] < parts_->end() && event[4] >= parts_->begin();
-      case kThreadEnd: return inside && thread->is_told;
+      case kBase:
+      case kOff:
+      case kOn: return told;
+      case kThreadEnd: return told && thread->is_told;
       case kRunning: Runs(thread, event[1], inside); return inside;
       default: return inside;
     }
   }
 
-  // What it was before goes on in the cut as a thread that enters a session.
-  static void TakeThread(Thread* thread, Words event) {
+  // A step or phase that begins between two parts is in none, and ends the one before it.
+  void EndByBegin(Thread* thread, uint64_t tick, Words event) {
+    const uint64_t code = event[0] & kCodeMask, name = code == kBeginWide ? event[1] : code;
+    if (code != kBeginWide && code < kFirstNameCode) return;
+    const uint64_t kind = session_->name(name).kind;
+    if (kind != kKindStep && kind != kKindPhase) return;
+    Keep(thread, tick, std::array<uint64_t, 2>{kEndNamed, name});
+  }
+
+  // What it was before goes on in the cut as a thread that enters a session: what was open in one
+  // before that ended with it.
+  void TakeThread(Thread* thread, uint64_t tick, Words event) {
     if ((event[3] & kThreadContinues) == 0) {
+      if (thread->is_told && parts_->Span(tick)) EndSession(thread, parts_->EndBefore(tick));
       thread->open.clear();
+      thread->step = 0;
       thread->begin = event[4];
     }
     thread->id = event[1];
@@ -351,11 +379,24 @@ class EventsCut {
     thread->flags = (event[3] & ~uint64_t{0xff}) | base;
   }
 
+  void EndSession(Thread* thread, uint64_t stop) {
+    for (size_t at = thread->open.size(); at > 0; --at) {
+      const Open& open = thread->open[at - 1];
+      if (!open.is_kept) continue;
+      if (EndsByName(session_->name(open.name))) {
+        Keep(thread, stop, std::array<uint64_t, 2>{kEndNamed, open.name});
+      } else {
+        Keep(thread, stop, std::array<uint64_t, 1>{kEnd});
+      }
+    }
+    if (thread->step != 0) Keep(thread, stop, std::array<uint64_t, 2>{kEndNamed, thread->step});
+  }
+
   void TakeOfDevice(Thread* thread, uint64_t tick, Words event) {
     const uint64_t code = event[0] & kCodeMask, track = event[1];
     bool& keeps = thread->keeps_on[track];
     if (code == kSpanOn || code == kInstantOn || code == kCounterOn) {
-      keeps = parts_->AtNs(session_->ToMonotonic(track, event[3])) != nullptr;
+      keeps = parts_->HasNs(session_->ToMonotonic(track, event[3]));
     }
     const bool drops = code == kDropOn && Overlaps(event[3], event[4]);
     if (code == kDropOn ? drops : keeps) Keep(thread, tick, event);

@@ -22,7 +22,9 @@ struct CutPart {
 };
 
 struct Cut {
-  std::vector<CutPart> parts;  // at least one, ascending; between two the copy is paused
+  // At least one, ascending. Between two the copy is paused: nothing begins there, and what began
+  // before ends as it did.
+  std::vector<CutPart> parts;
   // The copy's own, beside those of the process that were stated by its end.
   std::vector<std::pair<std::string, std::string>> facts;
 };

@@ -170,6 +170,59 @@ TEST_F(CutTest, BetweenTwoPartsTheCopyIsPausedAndHoldsNothing) {
   EXPECT_TRUE(HasEdge(150, kPause) && HasEdge(180, kResume));
 }
 
+// As a session tells them that was paused there: whoever reads the copy knows what goes on behind.
+TEST_F(CutTest, WhatBeganInAPartAndEndsInAPauseEndsThere) {
+  Words events = ThreadWords(7, 10);
+  Append(&events, {Word(110, kSpan), Word(120, kBeginWide), kOperation, Word(125, kStep),
+                   Word(126, kStepLevel), 3, kLevelEverything});
+  Append(&events, {Word(160, kEndNamed), kOperation, Word(161, kOther), Word(162, kEnd),
+                   Word(163, kEnd), Word(164, kBase), kLayerIdle, Word(165, kEndNamed), kStep,
+                   Word(166, kStep), Word(190, kOther), Word(195, kEnd)});
+  Record({}, events);
+  ASSERT_TRUE(CutOut({{100, 150, 100, 150}, {180, 200, 180, 200}}).ok());
+  ReadCopy();
+  Words expected = {Word(100, kThread), 7, 1007, 0, 100};
+  Append(&expected, {Word(110, kSpan), Word(120, kBeginWide), kOperation, Word(125, kStep),
+                     Word(126, kStepLevel), 3, kLevelEverything});
+  Append(&expected, {Word(160, kEndNamed), kOperation, Word(163, kEnd), Word(164, kBase),
+                     kLayerIdle, Word(165, kEndNamed), kStep, Word(166, kEndNamed), kStep,
+                     Word(190, kOther), Word(195, kEnd)});
+  EXPECT_EQ(events_[7], expected);
+}
+
+TEST_F(CutTest, WhatIsOpenWhereASessionEndsDoesNotGoOnInTheNext) {
+  Words events = ThreadWords(7, 60);
+  Append(&events, {Word(110, kSpan), Word(112, kBeginWide), kOperation, Word(114, kStep)});
+  Append(&events, {Word(145, kThread), 7, 1007, 0, 145, Word(150, kOther), Word(155, kEnd)});
+  Record({Word(50, kStart), 50, Word(120, kStop), kStopAsked, Word(140, kStart), 140}, events);
+  ASSERT_TRUE(CutOut({{100, 200, 100, 200}}).ok());
+  ReadCopy();
+  Words expected = {Word(100, kThread), 7, 1007, 0, 100};
+  Append(&expected, {Word(110, kSpan), Word(112, kBeginWide), kOperation, Word(114, kStep)});
+  Append(&expected, {Word(120, kEndNamed), kOperation, Word(120, kEnd), Word(120, kEndNamed), kStep,
+                     Word(150, kOther), Word(155, kEnd)});
+  EXPECT_EQ(events_[7], expected);
+}
+
+TEST_F(CutTest, AThreadThatEndsInAPauseHasEndedInTheCopy) {
+  Words events = ThreadWords(7, 10);
+  Append(&events, {Word(110, kSpan), Word(120, kEnd), Word(160, kThreadEnd)});
+  Record({}, events);
+  ASSERT_TRUE(CutOut({{100, 150, 100, 150}, {180, 200, 180, 200}}).ok());
+  ReadCopy();
+  Words expected = {Word(100, kThread), 7, 1007, 0, 100};
+  Append(&expected, {Word(110, kSpan), Word(120, kEnd), Word(160, kThreadEnd)});
+  EXPECT_EQ(events_[7], expected);
+}
+
+TEST_F(CutTest, FramesEndInAPauseWhereTheHookOnCallsGoesOut) {
+  Record({Word(105, kFrames), 1, Word(160, kFrames), 0, Word(170, kFrames), 1}, ThreadWords(7, 10));
+  ASSERT_TRUE(CutOut({{100, 150, 100, 150}, {180, 200, 180, 200}}).ok());
+  ReadCopy();
+  EXPECT_TRUE(HasEdge(105, kFrames) && HasEdge(160, kFrames));
+  EXPECT_FALSE(HasEdge(170, kFrames));
+}
+
 TEST_F(CutTest, WorkOfDevicesIsChosenByItsOwnTimeWhenEverItWasTold) {
   // Clock 16 is 1000 ns behind CLOCK_MONOTONIC, which track 10 has; realtime is far ahead.
   Words session;

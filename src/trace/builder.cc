@@ -301,12 +301,25 @@ void Builder::EndOpenSteps(Process* process) const {
   }
 }
 
+// What goes on with an earlier span began where that did.
 Builder::Work Builder::WorkIn(const Step& step) const {
   const Spans& spans = tracks_[step.track.value].track_.spans;
   int64_t of_operations = step.begin_ns, of_spans = step.begin_ns;
-  const auto from = std::lower_bound(spans.begin_ns.begin(), spans.begin_ns.end(), step.begin_ns);
-  for (auto s = static_cast<size_t>(from - spans.begin_ns.begin());
-       s < spans.size() && spans.begin_ns[s] < step.end_ns; ++s) {
+  const auto from = static_cast<size_t>(
+      std::lower_bound(spans.begin_ns.begin(), spans.begin_ns.end(), step.begin_ns) -
+      spans.begin_ns.begin());
+  auto continued =
+      static_cast<size_t>(std::lower_bound(spans.continued.begin(), spans.continued.end(), from) -
+                          spans.continued.begin());
+  std::vector<bool> older;  // by span, from `from` on
+  for (size_t s = from; s < spans.size() && spans.begin_ns[s] < step.end_ns; ++s) {
+    bool is_older = false;
+    if (continued < spans.continued.size() && spans.continued[continued] == s) {
+      const SpanIndex part = spans.parts_before[continued++];
+      is_older = part < from || older[part - from];
+    }
+    older.push_back(is_older);
+    if (is_older) continue;
     const bool operation = trace_.names[spans.name[s].value].kind == Kind::kOperation;
     int64_t& last = operation ? of_operations : of_spans;
     last = std::max(last, std::min(spans.end_ns[s], step.end_ns));

@@ -412,6 +412,22 @@ TEST(Builder, AStepThatNobodyEndsEndsWithItsLastOperationElseWithItsLastSpan) {
   }
 }
 
+TEST(Builder, WhatBeganBeforeAStepIsNotItsWorkWhereverItIsCut) {
+  Fixture f;
+  const NameId around = f.Name("around", Kind::kOperation), old = f.Name("old", Kind::kOperation);
+  f.track->TellsAllEnds();
+  f.track->Begin(0, around);
+  f.track->Begin(5, old);
+  f.builder.StepBegin(f.track->id(), 20, f.Name("step", Kind::kStep));
+  f.track->EndNamed(30, around);  // "old" goes on
+  f.track->Begin(40, f.Name("call", Kind::kSpan));
+  f.track->End(50);
+  f.track->EndNamed(90, old);
+  const Trace trace = f.builder.Finish();
+  ASSERT_EQ(trace.tracks[0].spans.continued.size(), 1u);
+  EXPECT_EQ(trace.processes[0].steps[0].end_ns, 50);
+}
+
 TEST(Builder, AStepThatNobodyEndsIsNoneIfItLacksTheOperationsOfTheOneBefore) {
   Fixture f;
   const NameId step = f.Name("step", Kind::kStep);

@@ -215,7 +215,7 @@ void Walk::TakeSamples(const Context& context) {
     for (const ThreadSample& sample : facts.samples[track]) {
       out_->knows_native |= sample.knows_native;
       if (track == owner_.lead.value) continue;
-      if (sample.holds_gil) gil_.Holds(sample.at_ns, sample.line);
+      if (sample.holds_gil) gil_.Holds(sample);
       if (sample.python) others_.push_back(&sample);
     }
   }

@@ -1,7 +1,6 @@
 #include "src/analyze/verdict/gil_waits.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace crosscut::analyze {
 namespace {
@@ -24,20 +23,32 @@ void GilWaits::Sort() {
             [](const Holder& a, const Holder& b) { return a.at_ns < b.at_ns; });
 }
 
+// The nearest one of the same look. What a sample covers reaches back to the look before: less than
+// half of that lies between two samples of one look.
+const GilWaits::Holder* GilWaits::HolderAt(const ThreadSample& lead) const {
+  const auto next = std::lower_bound(holders_.begin(), holders_.end(), lead.at_ns,
+                                     [](const Holder& a, int64_t at) { return a.at_ns < at; });
+  const Holder* nearest = nullptr;
+  int64_t distance = kOneLookNs + 1;
+  if (next != holders_.end()) {
+    const int64_t behind = next->at_ns - lead.at_ns;
+    if (behind < distance && behind <= next->covers_ns / 2) nearest = &*next, distance = behind;
+  }
+  if (next != holders_.begin()) {
+    const int64_t before = lead.at_ns - (next - 1)->at_ns;
+    if (before < distance && before <= lead.covers_ns / 2) nearest = &*(next - 1);
+  }
+  return nearest;
+}
+
 bool GilWaits::Add(Cause cause, Doing doing, const LineStretch& at, const Blamed& blamed) {
   const ThreadSample& lead = *at.sample;
   if (!MayTell(cause, doing, lead)) return false;
-  auto nearest = std::lower_bound(holders_.begin(), holders_.end(), lead.at_ns,
-                                  [](const Holder& a, int64_t at_ns) { return a.at_ns < at_ns; });
-  if (nearest == holders_.end() && nearest != holders_.begin()) --nearest;
-  if (nearest != holders_.begin() && nearest != holders_.end() &&
-      lead.at_ns - (nearest - 1)->at_ns < nearest->at_ns - lead.at_ns) {
-    --nearest;
-  }
-  if (nearest == holders_.end() || std::abs(nearest->at_ns - lead.at_ns) > kOneLookNs) return false;
+  const Holder* const holder = HolderAt(lead);
+  if (holder == nullptr) return false;
   Waits& sum = waits_[static_cast<size_t>(cause)];
   sum.lead.Add(at.line, blamed);
-  sum.holders[nearest->line].Add(blamed);
+  sum.holders[holder->line].Add(blamed);
   return true;
 }
 

@@ -17,8 +17,10 @@ namespace crosscut::analyze {
 
 class GilWaits {
  public:
-  // A thread that is not the lead was seen to hold the GIL at that line, in any order of time.
-  void Holds(int64_t at_ns, const Line& line) { holders_.push_back({at_ns, line}); }
+  // That sample saw a thread that is not the lead hold the GIL; they come in any order of time.
+  void Holds(const ThreadSample& sample) {
+    holders_.push_back({sample.at_ns, sample.covers_ns, sample.line});
+  }
   // All holders are known.
   void Sort();
 
@@ -34,9 +36,10 @@ class GilWaits {
 
  private:
   struct Holder {
-    int64_t at_ns;
+    int64_t at_ns, covers_ns;
     Line line;
   };
+  const Holder* HolderAt(const ThreadSample& lead) const;  // null: none is known
   std::vector<Holder> holders_;
   std::array<Waits, kCauses> waits_;
 };

@@ -58,6 +58,32 @@ TEST(GilWaits, OthersDoNot) {
       << "operators wait for threads of their own";
 }
 
+// A thousand looks a second: who holds the GIL in the one before does not hold it in this one.
+TEST(GilWaits, WhoHeldItInAnotherLookDoesNotHoldItNow) {
+  const auto us = [](int at) { return std::to_string(at) + "000"; };
+  const auto locked = [&](int after_us) {
+    std::string lead, other = "thread worker tid=8 base=python\n";
+    for (int look = 1; look < 200; ++look) {
+      const std::string sample = "\narg covers_ns " + us(1000) + "\narg \"Own line\" ";
+      lead += "instant [sample] " + us(1000 * look) + sample +
+              "\"a.py:1 main\"\narg \"Python stack\" \"a.py:1 main\"\narg \"Waits for\" futex\n";
+      other += "instant [sample] " + us(1000 * look + after_us) + sample +
+               "\"a.py:7 holds\"\narg \"Python stack\" \"a.py:7 holds\"\narg \"Holds the GIL\" " +
+               (look % 5 == 0 ? "1" : "0") + "\narg \"Waits for\" nanosleep\n";
+    }
+    const Table table = Compute(Parse("process train pid=7 window=0.." + us(200000) +
+                                      "\nthread main tid=7 base=python main lead\n" + lead + other),
+                                "step_causes");
+    int64_t all = 0, locks = 0;
+    for (size_t row = 0; row < table.rows(); ++row) {
+      all += table.integers("ns")[row];
+      if (table.texts("cause")[row] == "lock") locks += table.integers("ns")[row];
+    }
+    return static_cast<double>(locks) / static_cast<double>(all);
+  };
+  for (const int after_us : {100, -100}) EXPECT_NEAR(locked(after_us), 0.2, 0.01) << after_us;
+}
+
 // In a read of what a child sends, of which the first 800 ms were a wait for the GIL.
 TEST(GilWaits, WhatAChildDidMeanwhileIsNotBlamedForIt) {
   const auto ms = [](int at) { return std::to_string(at) + "000000"; };

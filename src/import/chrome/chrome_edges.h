@@ -44,6 +44,11 @@ class ChromeEdges {
   // Puts the spans into their rows. An end belongs to the innermost open span, or if it has a name,
   // to the innermost of that name. Call it once.
   void Pair();
+  // Call it after Pair. Calls visit(when) for each begin without an end.
+  template <class Visit>
+  void ForEachEndless(Visit visit) const {
+    for (const Edge& begin : endless_) visit(begin.at_ns);
+  }
   // Call it after Pair. Puts the spans without an end; they last until `last_ns`. Leaves out those
   // that begin outside `times` and returns their number.
   uint64_t PutEndless(const ChromeTimes& times, int64_t last_ns);

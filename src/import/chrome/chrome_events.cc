@@ -274,11 +274,6 @@ bool ChromeEvents::TakeTime(const JsonEvent& event) {
   return false;
 }
 
-void ChromeEvents::Spread(int64_t begin_ns, int64_t end_ns) {
-  first_ns_ = std::min(first_ns_, begin_ns);
-  last_ns_ = std::max(last_ns_, end_ns);
-}
-
 void ChromeEvents::CountSpan(const JsonEvent& event, const KnownCategory& known,
                              const ChromeRow* row) {
   if (!known.known) strange_.Add(event.cat);
@@ -444,14 +439,12 @@ void ChromeEvents::TakeSpan(const JsonEvent& event) {
   }
   if (aside.kind == Aside::kLeftOut || aside.kind == Aside::kWindow) return;
   told_.negative += event.dur_ns < 0 ? 1 : 0;
-  Spread(event.ts_ns, end);
 }
 
 void ChromeEvents::TakeBegin(const JsonEvent& event) {
   if (!TakeTime(event)) return;
   KnownCategory* known = KnownOf(event.cat);
   const Aside aside = AsideOf(event, *known);
-  if (aside.kind == Aside::kNone || aside.kind == Aside::kStep) Spread(event.ts_ns, event.ts_ns);
   const StringId text = TextOf(event.name);
   if (aside.kind != Aside::kNone) {
     edges_.BeginAside(event, aside.row, text, static_cast<uint32_t>(begun_asides_.size()));
@@ -474,7 +467,6 @@ void ChromeEvents::TakeBegin(const JsonEvent& event) {
 
 void ChromeEvents::TakeEnd(const JsonEvent& event) {
   if (!TakeTime(event)) return;
-  Spread(event.ts_ns, event.ts_ns);
   ChromeRow* row = edges_.RowOf(event);
   other_ids_ = false;
   const StringId text = event.name.empty() ? StringId::None() : TextOf(event.name);
@@ -485,6 +477,7 @@ void ChromeEvents::TakeAsides() {
   for (const ChromeEdges::Aside& ended : edges_.TakeAsides()) {
     auto& [aside, end_text] = begun_asides_[ended.number];
     aside.step.end_ns = ended.end_ns;
+    aside.step.open = !ended.stated;
     TakeAside(aside);
     if (!end_text.empty() && ended.stated) {
       char at[40];
@@ -500,7 +493,6 @@ void ChromeEvents::TakeInstant(const JsonEvent& event) {
   if (!TakeTime(event)) return;
   const ChromeSpan instant = {event.ts_ns, event.ts_ns, NameOf(KnownOf(event.cat), event.name),
                               kNoArgs};
-  Spread(event.ts_ns, event.ts_ns);
   if (event.tid.kind == JsonValue::Kind::kNothing) {
     std::vector<trace::Arg> args;
     other_ids_ = keep_;  // than the row where it will stand

@@ -92,7 +92,6 @@ class ChromeEvents : public JsonEvents {
   }
   void KeepPlace(trace::NameId name, bool instant, ChromeRow* row);
   bool TakeTime(const JsonEvent& event);
-  void Spread(int64_t begin_ns, int64_t end_ns);
 
   // Of the argument at that place of an event.
   trace::StringId KeyOf(size_t place, std::string_view key);
@@ -104,7 +103,8 @@ class ChromeEvents : public JsonEvents {
 
   void DropFar();
   void DropFar(const ChromeTimes& times);
-  void SpreadRow(const ChromeRow& row);
+  void SpreadOver(const ChromeTimes& times);
+  void Spread(int64_t begin_ns, int64_t end_ns);
   trace::StringId NameOfRow(const ChromeRow& row) const;
   bool RepeatsOthers(const ChromeRow& row);
   void TakePlanes();
@@ -118,6 +118,7 @@ class ChromeEvents : public JsonEvents {
   void AddProcess(const std::string& key, ChromePid* pid);
   void MakeTracks();
   void MakeSteps(const std::unordered_map<const ChromeRow*, trace::TrackId>& tracks);
+  void PutCounts();
   void TellFacts();
   void NameDevices();
   void TellReading(const JsonReading& reading, trace::Trace* trace);

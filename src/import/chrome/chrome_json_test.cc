@@ -189,7 +189,7 @@ TEST_F(ChromeJsonTest, BeginsAndEndsOfSpansPairAndLoneOnesAreTold) {
   EXPECT_THAT(
       trace.gaps,
       ElementsAre("1 begin of a span in the file has no end: that span lasts to the end of the "
-                  "trace.",
+                  "trace, a step to that of its work.",
                   "1 end of a span in the file has no begin: it is left out.",
                   "1 event of the file is of a kind that is not read (asynchronous, objects, "
                   "samples): it is left out."));

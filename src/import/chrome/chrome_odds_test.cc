@@ -373,11 +373,15 @@ TEST_F(ChromeOddsTest, StepsAsPairsAreStepsAsTheyAreWhole) {
 TEST_F(ChromeOddsTest, AStepWithoutAnEndLastsUntilTheNext) {
   const trace::Trace trace = Of(OfCategory(Edge("B", "ProfilerStep#1", "0")) +
                                 OfCategory(Edge("B", "ProfilerStep#2", "20")) +
-                                Span("cpu_op", "op", {"1", "1"}, {"25", "5"}) + kEnd);
+                                Span("cpu_op", "op", {"1", "1"}, {"25", "5"}) +
+                                Span("cpu_op", "later", {"1", "2"}, {"80", "10"}) + kEnd);
   const std::vector<trace::Step>& steps = trace.processes[0].steps;
   ASSERT_EQ(steps.size(), 2U);
   EXPECT_EQ(steps[0].end_ns, 20'000);
-  EXPECT_EQ(steps[1].end_ns, 30'000);
+  EXPECT_FALSE(steps[0].open);
+  EXPECT_EQ(steps[1].end_ns, 30'000) << "with its work";
+  EXPECT_TRUE(steps[1].open);
+  EXPECT_EQ(trace.processes[0].end_ns, 90'000);
   EXPECT_THAT(trace.gaps, Contains(HasSubstr("2 begins of spans in the file have no end")));
 }
 
@@ -450,25 +454,27 @@ TEST_F(ChromeOddsTest, AHundredKernelsAtOnceKeepTheirTimes) {
 }
 
 TEST_F(ChromeOddsTest, SpansOfAThreadThatOverlapTooManyOthersAreCounted) {
-  std::string spans;
-  for (int i = 0; i < 600; ++i) {
-    spans += Span("python_function", "f", {"1", "1"}, {std::to_string(i * 10), "5000"});
-  }
-  const trace::Trace trace = Of(spans + kEnd);
-  EXPECT_GT(trace.tracks.size(), 1U);
-  size_t parts = 0;
-  int64_t ns = 0;
-  for (const trace::Track& track : trace.tracks) {
-    parts += track.spans.size();
-    for (size_t i = 0; i < track.spans.size(); ++i) {
-      if (track.spans.parent[i] == trace::kNoSpan) {
-        ns += track.spans.end_ns[i] - track.spans.begin_ns[i];
+  for (const char* category : {"python_function", "user_annotation"}) {
+    std::string spans;
+    for (int i = 0; i < 600; ++i) {
+      spans += Span(category, "f", {"1", "1"}, {std::to_string(i * 10), "5000"});
+    }
+    const trace::Trace trace = Of(spans + kEnd);
+    EXPECT_GT(trace.tracks.size(), 1U);
+    size_t parts = 0;
+    int64_t ns = 0;
+    for (const trace::Track& track : trace.tracks) {
+      parts += track.spans.size();
+      for (size_t i = 0; i < track.spans.size(); ++i) {
+        if (track.spans.parent[i] == trace::kNoSpan) {
+          ns += track.spans.end_ns[i] - track.spans.begin_ns[i];
+        }
       }
     }
+    EXPECT_LT(parts, 600U * 5 + 256) << category;
+    EXPECT_GT(ns, 600 * 10'000);
+    EXPECT_THAT(trace.gaps, ::testing::Contains(HasSubstr("spans of threads overlap too many")));
   }
-  EXPECT_LT(parts, 600U * 5 + 256);
-  EXPECT_GT(ns, 600 * 10'000);
-  EXPECT_THAT(trace.gaps, ::testing::Contains(HasSubstr("spans of threads overlap too many")));
 }
 
 TEST_F(ChromeOddsTest, SpansBeyondTheRoomForOverlapsAreCutOffAndCounted) {
@@ -481,7 +487,6 @@ TEST_F(ChromeOddsTest, SpansBeyondTheRoomForOverlapsAreCutOffAndCounted) {
 }
 
 // ---- times
-// ---------------------------------------------------------------------------------------
 
 const std::string kThere = Span("cpu_op", "a", {"1", "1"}, {"1615207264505000", "100"}) +
                            Span("cpu_op", "b", {"1", "1"}, {"1615207264505010", "10"}) +
@@ -501,6 +506,15 @@ TEST_F(ChromeOddsTest, TimesFarFromAllOthersAreLeftOut) {
   EXPECT_THAT(Of(kThere + Edge("B", "far", "0") + kEnd).gaps,
               ElementsAre(HasSubstr("1 event of the file states a time far"),
                           HasSubstr("1 (none 1), count as native work")));
+}
+
+TEST_F(ChromeOddsTest, TheWindowIsAsLongAsWhatIsThereHoweverLongThatIs) {
+  for (const char* later : {"2000", "7200000000"}) {
+    const trace::Trace trace = Of(Edge("B", "main", "1000") + Edge("E", "lone", "1") +
+                                  Span("", "work", {"1", "1"}, {later, "1000"}) + kEnd);
+    EXPECT_EQ(trace.processes[0].start_ns, 1'000'000) << later;
+    EXPECT_EQ(trace.processes[0].end_ns, (std::stoll(later) + 1000) * 1000);
+  }
 }
 
 TEST_F(ChromeOddsTest, TimesThatCountFromZeroStay) {
@@ -528,7 +542,6 @@ TEST_F(ChromeOddsTest, NegativeDurationsAreNothingAndTold) {
 }
 
 // ---- counters, instants
-// --------------------------------------------------------------------------
 
 TEST_F(ChromeOddsTest, ValuesOfCountersThatAreNoNumbersAreCounted) {
   const trace::Trace trace =
@@ -543,6 +556,20 @@ TEST_F(ChromeOddsTest, ValuesOfCountersThatAreNoNumbersAreCounted) {
       ElementsAre("4 values of counters in the file are not numbers that fit: they are left out.",
                   "1 value of a counter in the file has decimals: it is rounded to a "
                   "whole number."));
+}
+
+TEST_F(ChromeOddsTest, CountersOfOneNameAreEachDevicesOwn) {
+  const auto count = [](const char* pid, const char* name) {
+    return std::string(R"({"ph":"C","name":")") + name + R"(","pid":)" + pid +
+           R"(,"ts":5,"args":{"value":7}},)";
+  };
+  const trace::Trace trace =
+      Of(Launch("9", "1", "1") + Kernel("k", "0", "1", "3") + Kernel("k", "1", "1", "13") +
+         count("0", "util") + count("1", "util") + count("9", "rss") + kEnd);
+  std::set<std::string_view> names;
+  for (const auto& one : trace.counters) names.insert(trace.text(trace.name(one.name).text));
+  EXPECT_EQ(trace.processes.size(), 1U);
+  EXPECT_THAT(names, UnorderedElementsAre("util (pid 0)", "util (pid 1)", "rss"));
 }
 
 TEST_F(ChromeOddsTest, InstantsOfNoThreadStandOnTheFirstOfTheirProcess) {

@@ -43,6 +43,8 @@ class Lane {
   int64_t Limit(bool operation) const {
     return operation || open_.empty() ? INT64_MAX : open_.back().limit;
   }
+  // The first end of what is open.
+  int64_t FirstEnd() const { return open_.empty() ? INT64_MAX : open_[FirstToEnd()].end; }
   // How much of what is open ends before `end`, kMostCrossing at most: a span until then is cut
   // there.
   size_t Cuts(int64_t end) const {
@@ -177,24 +179,31 @@ class RowTracks {
     const bool operation =
         builder_->trace().name(span.name).kind == trace::Kind::kOperation && !device();
     Lane* lane = LaneFor(span, operation);
-    const int64_t limit = lane->Limit(operation);
-    const int64_t rounding = device() ? 0 : kRounding;
-    const bool rounded = span.end_ns <= limit || span.end_ns - limit <= rounding;
-    const bool outlives = !rounded && MayOutlive(*lane, span.end_ns);
-    const int64_t end = outlives ? span.end_ns : std::min(span.end_ns, limit);
-    repairs_.outlive += outlives ? 1 : 0;
+    const int64_t limit = lane->Limit(operation), stated = span.end_ns;
+    int64_t end = EndOn(*lane, span, operation);
+    const bool fits = MayCross(*lane, end);
+    repairs_.rounded += fits && end < stated ? 1 : 0;
+    if (!fits) end = lane->FirstEnd();
+    repairs_.outlive += fits && end > limit ? 1 : 0;
     repairs_.beside += !device() && lane != lanes_.data() ? 1 : 0;
-    repairs_.cut_off += !rounded && !outlives ? 1 : 0;
-    repairs_.rounded += rounded && end != span.end_ns ? 1 : 0;
-    const size_t cuts = lane->Cuts(span.end_ns);
-    cuts_ += outlives ? cuts : 0;
+    repairs_.cut_off += fits ? 0 : 1;
+    cuts_ += lane->Cuts(end);
+    const bool cut = lane->Cuts(stated) > 0;
     lane->Begin(span, end, operation);
-    if (cuts > 0) lane->track()->StateEnd(span.end_ns);
+    if (cut) lane->track()->StateEnd(stated);
     PutArgs(span, lane->track());
   }
 
-  // A thread runs what it began last.
-  bool MayOutlive(const Lane& lane, int64_t end) const {
+  // By rounding it may end with what is around it.
+  int64_t EndOn(const Lane& lane, const ChromeSpan& span, bool operation) const {
+    const int64_t limit = lane.Limit(operation);
+    const bool rounded = !device() && span.end_ns > limit && span.end_ns - limit <= kRounding;
+    return rounded ? limit : span.end_ns;
+  }
+
+  // What is begun now and ends then. A thread runs what it began last.
+  bool MayCross(const Lane& lane, int64_t end) const {
+    if (end <= lane.FirstEnd()) return true;
     return !device() && lane.open() < kMostCrossing &&
            cuts_ + lane.Cuts(end) < kMostCrossing + kMostCuts * row_->spans.size();
   }
@@ -206,9 +215,7 @@ class RowTracks {
     for (Lane& lane : lanes_) {
       if (lane.track()->track().process != process) continue;
       lane.EndUpTo(span.begin_ns);
-      const int64_t limit = lane.Limit(operation);
-      if (span.end_ns <= limit || MayOutlive(lane, span.end_ns)) return &lane;
-      if (!device() && span.end_ns - limit <= kRounding) return &lane;
+      if (MayCross(lane, EndOn(lane, span, operation))) return &lane;
       last = &lane;
     }
     if (last != nullptr && lanes_.size() >= kMostLanes) return last;

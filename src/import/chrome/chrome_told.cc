@@ -21,7 +21,7 @@ constexpr struct {
      "{span|spans} of the file {states|state} a negative duration: {it counts|they count} as 0."},
     {&ChromeTold::endless,
      "{begin of a span|begins of spans} in the file {has|have} no end: {that span lasts|those "
-     "spans last} to the end of the trace."},
+     "spans last} to the end of the trace, a step to that of its work."},
     {&ChromeTold::lone_ends,
      "{end of a span|ends of spans} in the file {has|have} no begin: {it is|they are} left out."},
     {&ChromeTold::lost_args,

@@ -29,9 +29,7 @@ trace::Trace ChromeEvents::Finish(const JsonReading& reading) {
   PlaceLoose();
   PlaceArrows();
   MakeTracks();
-  for (const CountedAt& count : counts_) {
-    builder_.Count(pids_[pids_[count.pid].owner].process, count.name, count.at_ns, count.value);
-  }
+  PutCounts();
   TellFacts();
   if (keep_) builder_.trace().kept.format = "chrome";
   trace::Trace trace = builder_.Finish();
@@ -40,19 +38,38 @@ trace::Trace ChromeEvents::Finish(const JsonReading& reading) {
 }
 
 void ChromeEvents::DropFar() {
-  const bool near = first_ns_ > last_ns_ || last_ns_ - first_ns_ < kNear;
-  const ChromeTimes times = near ? ChromeTimes() : TimesOf(rows_);
-  if (!near) {
+  ChromeTimes times;
+  SpreadOver(times);
+  if (first_ns_ <= last_ns_ && last_ns_ - first_ns_ >= kNear) {
+    times = TimesOf(rows_);
     DropFar(times);
-    first_ns_ = INT64_MAX;
-    last_ns_ = INT64_MIN;
-    for (const ChromeRow& row : rows_) SpreadRow(row);
-    for (const auto& [step, row] : steps_) Spread(step.begin_ns, step.end_ns);
-    for (const Loose& loose : loose_) Spread(loose.instant.begin_ns, loose.instant.begin_ns);
+    SpreadOver(times);
   }
   for (const trace::Interval& window : windows_) Spread(window.begin_ns, window.end_ns);
   told_.far += edges_.PutEndless(times, last_ns_);
   TakeAsides();
+}
+
+// The window is as long as what is in the trace: `times` are those that are possible.
+void ChromeEvents::SpreadOver(const ChromeTimes& times) {
+  first_ns_ = INT64_MAX;
+  last_ns_ = INT64_MIN;
+  for (const ChromeRow& row : rows_) {
+    for (size_t i = 0; i < row.spans.size(); ++i) {
+      Spread(row.spans[i].begin_ns, row.spans[i].end_ns);
+    }
+    for (const ChromeSpan& instant : row.instants) Spread(instant.begin_ns, instant.begin_ns);
+  }
+  for (const auto& [step, row] : steps_) Spread(step.begin_ns, step.end_ns);
+  for (const Loose& loose : loose_) Spread(loose.instant.begin_ns, loose.instant.begin_ns);
+  edges_.ForEachEndless([&](int64_t at_ns) {
+    if (times.Has(at_ns)) Spread(at_ns, at_ns);
+  });
+}
+
+void ChromeEvents::Spread(int64_t begin_ns, int64_t end_ns) {
+  first_ns_ = std::min(first_ns_, begin_ns);
+  last_ns_ = std::max(last_ns_, end_ns);
 }
 
 void ChromeEvents::DropFar(const ChromeTimes& times) {
@@ -67,11 +84,6 @@ void ChromeEvents::DropFar(const ChromeTimes& times) {
   told_.far += std::erase_if(windows_, [&](const trace::Interval& window) {
     return !times.Has(window.begin_ns) || !times.Has(window.end_ns);
   });
-}
-
-void ChromeEvents::SpreadRow(const ChromeRow& row) {
-  for (size_t i = 0; i < row.spans.size(); ++i) Spread(row.spans[i].begin_ns, row.spans[i].end_ns);
-  for (const ChromeSpan& instant : row.instants) Spread(instant.begin_ns, instant.begin_ns);
 }
 
 // Instants of no thread stand on the first of their process.
@@ -222,6 +234,29 @@ void ChromeEvents::MakeSteps(const std::unordered_map<const ChromeRow*, trace::T
     steps[builder_.track(track).track().process.value].push_back(step);
   }
   for (const auto& [process, all] : steps) told_.cut_steps += PutSteps(&builder_, all);
+}
+
+// A process has those of its devices, too: what several pids count by one name is each one's own.
+void ChromeEvents::PutCounts() {
+  constexpr uint32_t kMany = UINT32_MAX;
+  const auto key = [&](const CountedAt& count) {
+    return uint64_t{pids_[count.pid].process.value} << 32 | count.name.value;
+  };
+  std::unordered_map<uint64_t, uint32_t> pid_of;
+  for (const CountedAt& count : counts_) {
+    uint32_t& pid = pid_of.try_emplace(key(count), count.pid).first->second;
+    if (pid != count.pid) pid = kMany;
+  }
+  for (const CountedAt& count : counts_) {
+    trace::NameId name = count.name;
+    if (pid_of.at(key(count)) == kMany) {
+      trace::Name own = builder_.trace().name(name);
+      own.text = builder_.Text(std::string(builder_.trace().text(own.text)) + " (pid " +
+                               pids_[count.pid].text + ")");
+      name = builder_.AddName(own);
+    }
+    builder_.Count(pids_[count.pid].process, name, count.at_ns, count.value);
+  }
 }
 
 void ChromeEvents::TellFacts() {

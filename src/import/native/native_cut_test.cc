@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <random>
@@ -48,8 +49,10 @@ Words RandomThread(std::mt19937_64* random, uint32_t track, uint64_t end_ns) {
   return words;
 }
 
-// Those that began then, each with all its parts: where it is cut depends on what is around it.
-std::vector<Span> SpansIn(const trace::Trace& trace, int64_t begin, int64_t end) {
+// Those that began in one of `times`, each with all its parts: where it is cut depends on what is
+// around it.
+std::vector<Span> SpansIn(const trace::Trace& trace, const std::vector<trace::Interval>& times) {
+  const int64_t last = times.back().end_ns;
   std::vector<Span> found;
   for (const trace::Track& track : trace.tracks) {
     const trace::Spans& spans = track.spans;
@@ -64,8 +67,13 @@ std::vector<Span> SpansIn(const trace::Trace& trace, int64_t begin, int64_t end)
     }
     for (const auto& [span, ended] : ends) {
       const int64_t from = spans.begin_ns[span];
-      if (from < begin || from >= end) continue;
-      found.emplace_back(trace.text(trace.name(spans.name[span]).text), from, std::min(ended, end));
+      if (std::none_of(times.begin(), times.end(), [&](const trace::Interval& time) {
+            return time.begin_ns <= from && from < time.end_ns;
+          })) {
+        continue;
+      }
+      found.emplace_back(trace.text(trace.name(spans.name[span]).text), from,
+                         std::min(ended, last));
     }
   }
   std::sort(found.begin(), found.end());
@@ -74,7 +82,7 @@ std::vector<Span> SpansIn(const trace::Trace& trace, int64_t begin, int64_t end)
 
 class NativeCut : public Native {};
 
-TEST_F(NativeCut, AnyPartHasTheSpansThatBeganInItAndNoOthers) {
+TEST_F(NativeCut, AnyPartsHaveTheSpansThatBeganInThemAndNoOthers) {
   constexpr uint64_t kEnd = 1000;
   for (uint64_t seed = 0; seed < 300; ++seed) {
     std::mt19937_64 random(seed);
@@ -94,17 +102,27 @@ TEST_F(NativeCut, AnyPartHasTheSpansThatBeganInItAndNoOthers) {
     }
     session.At(kEnd, format::kStop, {format::kStopAsked});
     Write("p1", session, {RandomThread(&random, 1, kEnd), RandomThread(&random, 2, kEnd)});
-    const uint64_t begin = 2 * (random() % 300), end = begin + 2 * (random() % 200);
-    const format::Cut cut = {{{TickOf(begin), TickOf(end), 0, 0}}, {}};
+    std::array<uint64_t, 4> edges;
+    for (uint64_t& edge : edges) edge = 2 * (random() % 300);
+    std::sort(edges.begin(), edges.end());
+    if (random() % 2 == 0) edges[2] = edges[1];  // one part
+    format::Cut cut;
+    std::vector<trace::Interval> parts;
+    for (const size_t i : {0, 2}) {
+      if (edges[i] == edges[i + 1]) continue;
+      cut.parts.push_back({TickOf(edges[i]), TickOf(edges[i + 1]), 0, 0});
+      parts.push_back({static_cast<int64_t>(edges[i]), static_cast<int64_t>(edges[i + 1])});
+    }
+    if (parts.empty()) continue;
     const Status done =
         format::CutProcess(dir_.string(), "p1", cut, (dir_ / "cut" / "p1.crosscut").string());
     ASSERT_TRUE(done.ok()) << done.message();
     const trace::Trace whole = Read();
     auto part = Import((dir_ / "cut").string());
     ASSERT_TRUE(part.ok()) << part.status().message();
-    const auto from = static_cast<int64_t>(begin), until = static_cast<int64_t>(end);
-    const std::vector<Span> its = SpansIn(*part, INT64_MIN, INT64_MAX);
-    const std::vector<Span> expected = SpansIn(whole, from, until);
+    const int64_t from = parts.front().begin_ns, until = parts.back().end_ns;
+    const std::vector<Span> its = SpansIn(*part, {{INT64_MIN, INT64_MAX}});
+    const std::vector<Span> expected = SpansIn(whole, parts);
     std::vector<Span> more, less;
     std::set_difference(its.begin(), its.end(), expected.begin(), expected.end(),
                         std::back_inserter(more));

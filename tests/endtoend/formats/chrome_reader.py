@@ -198,10 +198,10 @@ class Trace:
         self.count(event, row.pid, category)
         self.put(row, Span(begin, end, name, category, event.get("args") or {}))
 
-    def put(self, row, span):
+    def put(self, row, span, endless=False):
         number = re.match(r"ProfilerStep#(-?\d+)", span.name)
         if number and row.kind == "thread":
-            self.steps.append([span.begin, span.end, int(number[1]), row])
+            self.steps.append([span.begin, span.end, int(number[1]), row, endless])
         else:
             row.spans.append(span)
 
@@ -293,7 +293,7 @@ class Trace:
         begins = sorted([span.begin for row in self.rows.values() for span in row.spans]
                         + [at for at, loose in self.instants if not loose])
         first, last = float("-inf"), float("inf")
-        extent = self.extent(self.edge_times())
+        extent = self.extent()
         apart = extent and extent[1] - extent[0] >= HOUR
         if begins and apart:
             outside = (len(begins) + 1) // 4
@@ -317,21 +317,18 @@ class Trace:
         self.counters = keep(self.counters, lambda one: (one[1], one[1]))
         self.arrows = keep(self.arrows, lambda at: (at, at))
         self.windows = keep(self.windows, lambda window: window)
-        self.window = self.extent([] if apart else self.edge_times(), self.windows)
         self.endless = keep(self.endless, lambda edge: (edge[0], edge[0]))
+        self.window = self.extent(self.windows)
         self.told["endless"] = len(self.endless)
         for at, row, name, (category, args) in self.endless:
             end = max(at, self.window[1]) if self.window else at
-            self.put(row, Span(at, end, name, category, args))
+            self.put(row, Span(at, end, name, category, args), endless=True)
 
-    def edge_times(self):
-        return [edge[0] for edges in self.edges.values() for edge in edges]
-
-    def extent(self, more, windows=()):
+    def extent(self, windows=()):
         times = [time for row in self.rows.values() for span in row.spans
                  for time in (span.begin, span.end)]
         times += [time for step in self.steps for time in step[:2]]
-        times += [at for at, _ in self.instants] + list(more)
+        times += [at for at, _ in self.instants] + [edge[0] for edge in self.endless]
         times += [time for window in windows for time in window]
         return (min(times), max(times)) if times else None
 
@@ -461,3 +458,20 @@ class Trace:
                 if step[1] > after[0]:
                     step[1] = after[0]
                     self.told["cut_steps"] += 1
+            if steps[-1][4]:
+                self.end_open(*steps[-2:])
+
+    @staticmethod
+    def end_open(*steps):
+        """The last one, whose end nobody states, ends with its last operation or else span. Where
+        the one before it has operations and it has none, it is nothing."""
+        def work(begin, end, row):
+            inside = [span for span in row.spans if begin <= span.begin < end]
+            of_operations = max((min(span.end, end) for span in inside if span.operation),
+                                default=begin)
+            all_ = max((min(span.end, end) for span in inside), default=begin)
+            return of_operations > begin, of_operations if of_operations > begin else all_
+        *before, step = steps
+        has, end = work(*step[:2], step[3])
+        had = before and work(*before[0][:2], before[0][3])[0]
+        step[1] = step[0] if had and not has else end
