@@ -293,6 +293,23 @@ def test_a_process_that_adopts_orphans_gets_no_child(tmp_path, fabric):
     assert told["state"] == "missing" and f"crosscut.dynolog {run} outside" in told["message"]
 
 
+def test_a_process_that_waits_for_no_children_is_answered_for_all_the_same(tmp_path, fabric):
+    script, run = tmp_path / "program.py", tmp_path / "run"
+    script.write_text("import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n" + LOOP)
+    env = {**os.environ, "PYTHONPATH": str(PACKAGE), "KINETO_USE_DAEMON": "1", "ARM": str(run)}
+    daemon = Daemon(fabric)
+    program = subprocess.Popen([sys.executable, script], env=env, stdout=subprocess.PIPE, text=True)
+    try:
+        assert program.stdout.readline() == "ready\n"
+        daemon.serve(lambda it: it.asked)
+        assert daemon.registered[0][0] == program.pid
+    finally:
+        program.kill()
+        program.wait()
+    daemon.socket.close()
+    assert ended(run)
+
+
 def test_who_answers_for_a_run_is_one(tmp_path):
     assert dynolog._is_the_only_one(str(tmp_path))
     assert not dynolog._is_the_only_one(str(tmp_path))
