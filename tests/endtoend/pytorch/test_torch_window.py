@@ -224,6 +224,28 @@ print([name for name, *_ in told(prof)].count("my step"))
     assert recorded(tmp_path, text) == "1\n1\n"
 
 
+@pytest.mark.parametrize("stops", ["before", "in both"])
+def test_a_child_that_looks_at_its_parents_profile_leaves_it_to_the_parent(stops, tmp_path):
+    text = HEAD + f"""
+prof = profile()
+prof.start()
+train()
+if {stops!r} == "before":
+    prof.stop()
+for _ in range(2):
+    child = os.fork()
+    if child == 0:
+        if {stops!r} != "before":
+            prof.stop()
+        print([name for name, *_ in told(prof)].count("my step"), flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+prof.stop()
+print([name for name, *_ in told(prof)].count("my step"), prof.profiler.run.path[-4:])
+"""
+    assert recorded(tmp_path, text) == "1\n1\n1 /run\n"
+
+
 def test_blocks_of_a_window_are_no_leaks_of_the_outer_recording(tmp_path):
     text = HEAD + """
 held = None
