@@ -36,9 +36,9 @@ def register(run_dir: str | None = None) -> None:
     command = ["sh", "-c", 'exec 2>>"$0"; exec "$@" &', os.path.join(run, "dynolog.log"),
                sys.executable, "-I", "-c", _CODE, package, "--beside", run]
     nothing = [(os.POSIX_SPAWN_OPEN, to, os.devnull, os.O_RDWR, 0) for to in range(3)]
-    held = [(os.POSIX_SPAWN_CLOSE, number) for number in map(int, os.listdir("/proc/self/fd"))
-            if number > 2 and _is_inherited(number)]
     try:
+        held = [(os.POSIX_SPAWN_CLOSE, number) for number in map(int, os.listdir("/proc/self/fd"))
+                if number > 2 and _is_inherited(number)]
         pid = os.posix_spawn("/bin/sh", command, environment, file_actions=nothing + held,
                              setsid=True, setsigdef=[signal.SIGCHLD])
         with contextlib.suppress(ChildProcessError):  # where nobody waits for children (SIG_IGN)
