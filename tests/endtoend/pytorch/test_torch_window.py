@@ -246,6 +246,25 @@ print([name for name, *_ in told(prof)].count("my step"), prof.profiler.run.path
     assert recorded(tmp_path, text) == "1\n1\n1 /run\n"
 
 
+def test_threads_may_ask_for_the_results_of_one_profile_at_once(tmp_path):
+    text = HEAD + """
+with profile() as prof:
+    for _ in range(30):
+        train()
+found, asks = [], threading.Barrier(4)
+def ask():
+    asks.wait()
+    found.append([name for name, *_ in told(prof)].count("my step"))
+threads = [threading.Thread(target=ask) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(found)
+"""
+    assert recorded(tmp_path, text) == "[30, 30, 30, 30]\n"
+
+
 def test_blocks_of_a_window_are_no_leaks_of_the_outer_recording(tmp_path):
     text = HEAD + """
 held = None
