@@ -6,6 +6,7 @@ thread and no child. Kineto, which the variable asks for the same, does not see 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import sys
@@ -26,6 +27,8 @@ def register(run_dir: str | None = None) -> None:
         return
     if _adopts_orphans():
         return _missing("this process adopts orphans: who answers would be its child", run)
+    import signal
+
     package = os.path.dirname(os.path.dirname(os.path.abspath(crosscut.__file__)))
     environment = {key: value for key, value in os.environ.items()
                    if not key.startswith("CROSSCUT_") and key not in (_VARIABLE, "LD_PRELOAD")}
@@ -33,12 +36,13 @@ def register(run_dir: str | None = None) -> None:
     command = ["sh", "-c", 'exec 2>>"$0"; exec "$@" &', os.path.join(run, "dynolog.log"),
                sys.executable, "-I", "-c", _CODE, package, "--beside", run]
     nothing = [(os.POSIX_SPAWN_OPEN, to, os.devnull, os.O_RDWR, 0) for to in range(3)]
-    held = [(os.POSIX_SPAWN_CLOSE, number) for number in map(int, os.listdir("/proc/self/fd"))
-            if number > 2 and _is_inherited(number)]
     try:
+        held = [(os.POSIX_SPAWN_CLOSE, number) for number in map(int, os.listdir("/proc/self/fd"))
+                if number > 2 and _is_inherited(number)]
         pid = os.posix_spawn("/bin/sh", command, environment, file_actions=nothing + held,
-                             setsid=True)
-        os.waitpid(pid, 0)
+                             setsid=True, setsigdef=[signal.SIGCHLD])
+        with contextlib.suppress(ChildProcessError):  # where nobody waits for children (SIG_IGN)
+            os.waitpid(pid, 0)
     except (OSError, NotImplementedError) as problem:
         return _missing(f"who answers could not be started ({problem})", run)
     os.unsetenv(_VARIABLE)  # for Kineto and for children; the program's os.environ stays

@@ -8,7 +8,7 @@ import sys
 
 TYPE_CHECKING = False  # this runs at the start of recorded processes: typing is too slow
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
 _DYNSYM, _FUNCTIONS = 11, (2, 10)  # the type of a section; of symbols: functions, indirect ones
@@ -39,18 +39,32 @@ def count_functions(thing: Any, chooses: Callable[[str], bool],
 
 def held_by(module: str) -> Iterator[Any]:
     """The libraries, and their functions, that a module, the modules below it and their classes
-    have as attributes."""
+    have as attributes. Of all the values there none is asked for anything: a proxy would answer
+    with an exception, a lazy module by being loaded."""
     ctypes = sys.modules.get("ctypes")
+    kinds = () if ctypes is None else (ctypes.CDLL, ctypes._CFuncPtr)
     for name, below in list(sys.modules.items()):
         if below is None or (name != module and not name.startswith(f"{module}.")):
             continue
-        for value in list(vars(below).values()):
-            own = isinstance(value, type) and value.__module__ == name
-            for held in list(vars(value).values()) if own else (value,):
+        for value in _values(below):
+            own = issubclass(type(value), type) and _own(value).get("__module__") == name
+            for held in _values(value) if own else (value,):
                 kind = type(held)
-                if kind.__module__ in ("cffi.api", "_cffi_backend") or \
-                        (ctypes is not None and isinstance(held, (ctypes.CDLL, ctypes._CFuncPtr))):
+                if kind.__module__ in ("cffi.api", "_cffi_backend") or issubclass(kind, kinds):
                     yield held
+
+
+def _own(thing: Any) -> Mapping[str, Any]:
+    """What vars() gives, {} where it gives nothing: no code of the thing's runs."""
+    try:
+        found: Mapping[str, Any] = object.__getattribute__(thing, "__dict__")
+    except AttributeError:
+        return {}
+    return found
+
+
+def _values(thing: Any) -> list[Any]:
+    return list(_own(thing).values())
 
 
 def _path_of(ctypes: Any, library: Any) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 
 import crosscut
-from crosscut import _patches
+from crosscut import _patches, _source_state
 
 TYPE_CHECKING = False  # this runs at the start of every recorded process: typing is too slow
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _enter_running_task(events: ModuleType) -> None:
 def adapt_greenlet(greenlet: ModuleType) -> None:
     """Called with the module `greenlet` after its import."""
     global _greenlet
-    if hasattr(greenlet, "settrace") and hasattr(_record, "greenlet_trace"):
+    if hasattr(greenlet, "settrace") and hasattr(_record, "follow_greenlets"):
         _greenlet = greenlet
         follow_greenlets()
 
@@ -58,15 +58,17 @@ def adapt_greenlet(greenlet: ModuleType) -> None:
 def follow_greenlets() -> None:
     """Follows those of this thread, where there can be any. A trace function of the program's goes
     on being called."""
-    if _greenlet is None or getattr(_greenlet.gettrace(), "__module__", None) == __name__:
+    if _greenlet is None or _record.follow_greenlets(_greenlet.settrace, _greenlet.gettrace):
         return
-    _record.runs_tasks()
-    _greenlet.settrace(_record.greenlet_trace(_greenlet.gettrace(), __name__))
+    _source_state.report_missing("greenlets", "this greenlet's functions are not its own: what is "
+                                 "open in one counts while others run, too")
 
 
 def withdraw() -> None:
     """Puts back what this module changed; greenlets are followed until their threads end, at no
     more than the cost of a call."""
     global _greenlet
+    if _greenlet is not None:
+        _record.follow_greenlets(None, None)
     _greenlet = None
     _ours.undo()

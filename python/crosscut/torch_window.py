@@ -8,6 +8,7 @@ ends by `end`; the run that `made` names has what was recorded then. One of a pr
 from __future__ import annotations
 
 import os
+import threading
 import time
 import warnings
 from typing import Protocol
@@ -93,6 +94,7 @@ class Session:
         return self.run
 
 
+_making = threading.Lock()  # in any thread
 _open: Window | None = None  # the window of this process, or of the one that forked it
 
 
@@ -113,7 +115,7 @@ class Window:
         self._facts = [("control_percent", "0"),
                        ("plan", "control=0,boundary=0,operators=0,everything=100")]
         self._ended = 0.0
-        self._is_made = False
+        self._made_as = ""  # the run, once it is cut out
 
     def begin(self, _pause: bool) -> bool:  # nothing is recorded before resume() in any case
         global _open
@@ -194,11 +196,14 @@ class Window:
                 _record.source_state(name, "", "off", "recorded in profiles of the program's own")
 
     def made(self) -> str:
-        if not self._is_made:
-            self._await_devices()
-            _read.cut_run(self._outer, self._key, self._parts, self._facts, self.run)
-            self._is_made = True
-        return self.run
+        with _making:
+            if not self._made_as:
+                # A forked child may ask, too: it has one of its own beside.
+                made = self.run if self._pid == os.getpid() else f"{self.run}-{os.getpid()}"
+                self._await_devices()
+                _read.cut_run(self._outer, self._key, self._parts, self._facts, made)
+                self._made_as = made
+        return self._made_as
 
     def _await_devices(self) -> None:
         if self._asked.device is None or self._pid != os.getpid():
@@ -209,7 +214,8 @@ class Window:
 
 def _leave_window() -> None:
     """In a forked child, which has no profile: what was asked for the window goes."""
-    global _open
+    global _open, _making
+    _making = threading.Lock()  # another thread of the parent's may have it
     window, _open = _open, None
     if window is None:
         return

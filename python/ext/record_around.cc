@@ -10,6 +10,7 @@
 #include "crosscut/in_python.h"
 #include "crosscut/ref.h"
 #include "python/ext/record_functions.h"
+#include "python/ext/record_led_method.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_shared.h"
 #include "python/ext/record_tasks.h"
@@ -426,12 +427,11 @@ void TakeOut(PyObject* function, PyObject* outer, PyObject* next) {
 
 // ---- A method of C ----
 
-const PyMethodDef* diverted = nullptr;  // its function may change at any time
-SharedRef diverted_by;                  // an Around, or none
+LedMethod diverted;
+SharedRef diverted_by;  // an Around, or none
 
 PyObject* Diverted(PyObject* object, PyObject* args, PyObject* keywords) {
-  const auto function =
-      reinterpret_cast<PyCFunctionWithKeywords>(reinterpret_cast<void (*)()>(diverted->ml_meth));
+  const auto function = diverted.Theirs<PyCFunctionWithKeywords>();
   const auto call = [&] { return function(object, args, keywords); };
   auto* around = reinterpret_cast<Around*>(diverted_by.Get());
   if (around == nullptr) return call();
@@ -441,21 +441,6 @@ PyObject* Diverted(PyObject* object, PyObject* args, PyObject* keywords) {
   PyObject* result = Concerns(around) ? Surround(around, object, ask, call) : call();
   Py_DECREF(around);
   return result;
-}
-
-// The descriptor gets a copy of its table with our function, for good: what is bound to an object
-// points to it.
-bool LeadMethod(PyMethodDescrObject* descriptor) {
-  static PyMethodDef ours = {};
-  if (descriptor->d_method == &ours) return true;
-  if (diverted != nullptr || descriptor->d_method->ml_flags != (METH_VARARGS | METH_KEYWORDS)) {
-    return false;
-  }
-  diverted = descriptor->d_method;
-  ours = *diverted;
-  ours.ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(Diverted));
-  descriptor->d_method = &ours;
-  return true;
 }
 
 }  // namespace
@@ -494,7 +479,8 @@ PyObject* Divert(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "OO:divert", &descriptor, &around)) return nullptr;
   if (!Py_IS_TYPE(descriptor, &PyMethodDescr_Type) ||
       (around != Py_None && !Py_IS_TYPE(around, &around_type)) ||
-      !LeadMethod(reinterpret_cast<PyMethodDescrObject*>(descriptor))) {
+      !diverted.Lead(&reinterpret_cast<PyMethodDescrObject*>(descriptor)->d_method,
+                     METH_VARARGS | METH_KEYWORDS, Function(Diverted))) {
     Py_RETURN_FALSE;
   }
   diverted_by.Set(Callable(around));

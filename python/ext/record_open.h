@@ -44,6 +44,7 @@ struct OpenStack {
   std::atomic<uint32_t> depth{0};       // read by others
   std::atomic<bool> has_left{false};    // set by others
   std::atomic<bool> runs_tasks{false};  // read by others
+  uint32_t called = 0;                  // which OnEachThread() it has had
   uint32_t capacity = 0;
   uint64_t slice = 0;              // of the task that runs; 0: none
   uint64_t slices = 0;             // so far

@@ -11,7 +11,11 @@
 #include "crosscut/crosscut.h"
 #include "crosscut/frame.h"
 #include "crosscut/in_python.h"
+#include "crosscut/ref.h"
+#include "python/ext/record_led_method.h"
 #include "python/ext/record_shared.h"
+#include "python/ext/record_shortfall.h"
+#include "python/ext/record_stack.h"
 #include "python/ext/record_tasks.h"
 
 namespace crosscut::python {
@@ -19,8 +23,8 @@ namespace {
 
 using Method = _PyCFunctionFastWithKeywords;
 
-const PyMethodDef* method = nullptr;  // CPython's, whose function may change at any time
-const PyCodeObject* runs = nullptr;   // what it is called by; kept for good
+LedMethod led_run;
+const PyCodeObject* runs = nullptr;  // what it is called by; kept for good
 
 const PyCodeObject* CodeThatCalls() {
 #if PY_VERSION_HEX >= 0x030d0000
@@ -108,7 +112,7 @@ void CountSlice(PyObject* callback) {
 }
 
 PyObject* Run(PyObject* context, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
-  const auto function = reinterpret_cast<Method>(reinterpret_cast<void (*)()>(method->ml_meth));
+  const auto function = led_run.Theirs<Method>();
   const PyCodeObject* const code = __atomic_load_n(&runs, __ATOMIC_RELAXED);
   PyObject* const task =
       code != nullptr && count > 0 && CodeThatCalls() == code ? BoundTo(args[0]) : nullptr;
@@ -122,21 +126,6 @@ PyObject* Run(PyObject* context, PyObject* const* args, Py_ssize_t count, PyObje
   if (outer.slice == 0) CountSlice(args[0]);
   Py_DECREF(task);  // behind it: the call may have let go of the callback
   return result;
-}
-
-// The descriptor gets a copy of its table with our function, for good: what is bound to a context
-// points to it.
-bool Lead(PyMethodDescrObject* descriptor) {
-  static PyMethodDef ours = {};
-  if (descriptor->d_method == &ours) return true;
-  if (method != nullptr || descriptor->d_method->ml_flags != (METH_FASTCALL | METH_KEYWORDS)) {
-    return false;
-  }
-  method = descriptor->d_method;
-  ours = *method;
-  ours.ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(Run));
-  descriptor->d_method = &ours;
-  return true;
 }
 
 // ---- Greenlets ----
@@ -155,13 +144,72 @@ void Switched(PyObject* event, PyObject* both) {
   });
 }
 
+Shortfall unfollowed("greenlets",
+                     "trace function of the program's failed: the operations of that thread's "
+                     "greenlets are not told apart from then on",
+                     "trace functions of the program's failed: the operations of these threads' "
+                     "greenlets are not told apart from then on");
+
+// greenlet calls no function again that has failed, and so not us.
 PyObject* Trace(PyObject* theirs, PyObject* const* args, Py_ssize_t count) {
   if (count == 2) Switched(args[0], args[1]);
   if (theirs == nullptr || theirs == Py_None) Py_RETURN_NONE;
-  return PyObject_Vectorcall(theirs, args, static_cast<size_t>(count), nullptr);
+  PyObject* result = PyObject_Vectorcall(theirs, args, static_cast<size_t>(count), nullptr);
+  if (result == nullptr) {
+    const PendingException kept;
+    unfollowed.Add();
+  }
+  return result;
 }
 
 PyMethodDef trace = {"trace", Function(Trace), METH_FASTCALL, nullptr};
+
+LedMethod led_set, led_get;
+SharedRef set_trace, get_trace;  // greenlet's; null: none is followed
+
+bool IsOurs(PyObject* function) {
+  return PyCFunction_Check(function) && PyCFunction_GET_FUNCTION(function) == trace.ml_meth;
+}
+
+// What the program has set, of what greenlet has: takes over a reference, or null.
+PyObject* Theirs(PyObject* function) {
+  if (function == nullptr || !IsOurs(function)) return function;
+  PyObject* theirs = PyCFunction_GET_SELF(function);
+  if (theirs == nullptr) theirs = Py_None;
+  Py_INCREF(theirs);
+  Py_DECREF(function);
+  return theirs;
+}
+
+// settrace() and gettrace() as the program calls them: ours stays below, and is not seen.
+PyObject* SetTrace(PyObject* module, PyObject* args) {
+  const auto function = led_set.Theirs<PyCFunction>();
+  const Ref follows(set_trace.Get());
+  if (!follows || PyTuple_GET_SIZE(args) != 1) return Theirs(function(module, args));
+  const Ref ours(PyCFunction_New(&trace, PyTuple_GET_ITEM(args, 0)));
+  const Ref both(ours ? PyTuple_Pack(1, ours.get()) : nullptr);
+  return both ? Theirs(function(module, both.get())) : nullptr;
+}
+
+PyObject* GetTrace(PyObject* module, PyObject* none) {
+  return Theirs(led_get.Theirs<PyCFunction>()(module, none));
+}
+
+bool LeadFunctionOfC(PyObject* function, LedMethod* led, int flags, PyCFunction to) {
+  return Py_IS_TYPE(function, &PyCFunction_Type) &&
+         led->Lead(&reinterpret_cast<PyCFunctionObject*>(function)->m_ml, flags, to);
+}
+
+// Follows the greenlets of this thread.
+void FollowThisThread() {
+  const PendingException kept;
+  ThisThreadRunsTasks();
+  const Ref get(get_trace.Get()), set(set_trace.Get());
+  if (!get || !set) return;
+  const Ref before(PyObject_CallNoArgs(get.get()));
+  const Ref done(before ? PyObject_CallOneArg(set.get(), before.get()) : nullptr);
+  if (!done) PyErr_Clear();
+}
 
 }  // namespace
 
@@ -170,7 +218,8 @@ PyObject* FollowSlices(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "OO:follow_slices", &descriptor, &code)) return nullptr;
   const bool none = code == Py_None;
   if (!Py_IS_TYPE(descriptor, &PyMethodDescr_Type) || (!none && !PyCode_Check(code)) ||
-      !Lead(reinterpret_cast<PyMethodDescrObject*>(descriptor))) {
+      !led_run.Lead(&reinterpret_cast<PyMethodDescrObject*>(descriptor)->d_method,
+                    METH_FASTCALL | METH_KEYWORDS, Function(Run))) {
     Py_RETURN_FALSE;
   }
   if (!none) Py_INCREF(code);
@@ -178,10 +227,21 @@ PyObject* FollowSlices(PyObject*, PyObject* args) {
   Py_RETURN_TRUE;
 }
 
-PyObject* GreenletTrace(PyObject*, PyObject* args) {
-  PyObject *theirs, *module;
-  if (!PyArg_ParseTuple(args, "OO:greenlet_trace", &theirs, &module)) return nullptr;
-  return PyCFunction_NewEx(&trace, theirs, module);
+PyObject* FollowGreenlets(PyObject*, PyObject* args) {
+  PyObject *set, *get;
+  if (!PyArg_ParseTuple(args, "OO:follow_greenlets", &set, &get)) return nullptr;
+  const bool led = set != Py_None && LeadFunctionOfC(set, &led_set, METH_VARARGS, SetTrace) &&
+                   LeadFunctionOfC(get, &led_get, METH_NOARGS, GetTrace);
+  const bool follows = Ref(set_trace.Get()).get() == set;
+  const auto kept = [led](PyObject* function) {
+    if (led) Py_INCREF(function);
+    return led ? function : nullptr;
+  };
+  set_trace.Set(kept(set));
+  get_trace.Set(kept(get));
+  if (led && !follows) OnEachThread(FollowThisThread);
+  if (led) FollowThisThread();
+  return PyBool_FromLong(led);
 }
 
 }  // namespace crosscut::python

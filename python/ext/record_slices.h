@@ -13,8 +13,10 @@ namespace crosscut::python {
 // more. The descriptor stays what it is. False where it is another kind of object.
 PyObject* FollowSlices(PyObject* module, PyObject* args);
 
-// greenlet_trace(theirs, module): what greenlet.settrace() takes to follow a thread's greenlets;
-// `theirs`, another such function or None, goes on being called. It says that it is `module`'s.
-PyObject* GreenletTrace(PyObject* self, PyObject* args);
+// follow_greenlets(settrace, gettrace), greenlet's functions: from now on the greenlets of this
+// thread are followed, and of each other one that begins operations. What the program sets there
+// goes on being called, and it sees nothing else there. None twice: no further threads are. False
+// where they are others'.
+PyObject* FollowGreenlets(PyObject* module, PyObject* args);
 
 }  // namespace crosscut::python

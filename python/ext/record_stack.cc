@@ -19,6 +19,9 @@ __thread OpenStack* this_stack __attribute__((tls_model("initial-exec"))) = null
 
 std::atomic<uint32_t> generation{1};  // changes when everything open becomes void
 
+std::atomic<void (*)()> on_each_thread{nullptr};
+std::atomic<uint32_t> each_thread{0};  // how often it was given
+
 struct Threads {
   ForkSafeMutex mutex;
   OpenStack* first = nullptr;
@@ -140,6 +143,14 @@ Shortfall ends_elsewhere("ends of operations",
 void CloseElsewhere(uint32_t name, Tally* unseen) {
   if (unseen != nullptr && unseen->Take()) return;
   if (LeaveElsewhere(name, Left::kOpen, /*only_tasks=*/false)) ends_elsewhere.Add();
+}
+
+bool IsCalled(const OpenStack* stack) { return stack->called == each_thread.load(); }
+
+void CallOnThisThread(OpenStack* stack) {
+  if (IsCalled(stack)) return;
+  stack->called = each_thread.load();
+  on_each_thread.load()();
 }
 
 // In a forked child, which has this thread alone; whatever it or another was doing is done here.
@@ -276,7 +287,8 @@ bool LeaveElsewhere(uint32_t name, Left left, bool only_tasks) {
 void OpenOperation(uint32_t name) {
   OpenStack* stack = this_stack;
   if (stack == nullptr && (stack = MakeStack(true)) == nullptr) return;
-  if (!IsOfNow(stack) || stack->has_left || DepthOf(stack) == stack->capacity) {
+  if (!IsOfNow(stack) || stack->has_left || !IsCalled(stack) || DepthOf(stack) == stack->capacity) {
+    CallOnThisThread(stack);
     if (!Settle(stack)) return;
   }
   Push(stack, name);
@@ -337,6 +349,11 @@ void MarkForked() {
   if (!crosscut_recording()) return;
   crosscut_instant(crosscut_intern("forked", SIZE_MAX, CROSSCUT_SPAN, CROSSCUT_LAYER_NONE, 0, 0));
   crosscut_base(CROSSCUT_PYTHON);
+}
+
+void OnEachThread(void (*call)()) {
+  on_each_thread = call;
+  ++each_thread;
 }
 
 void ThisThreadRunsPython() {

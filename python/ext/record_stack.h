@@ -42,6 +42,9 @@ void MarkForked();
 
 // Marks this thread as one that runs Python, once.
 void ThisThreadRunsPython();
+// From now on `call` is called once on each thread, before it next opens an operation. One for the
+// process; it may be given anew.
+void OnEachThread(void (*call)());
 // Lets a thread of the recorder run operations (calibration) without becoming such a thread.
 void ThisThreadIsOurs();
 

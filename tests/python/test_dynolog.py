@@ -293,6 +293,43 @@ def test_a_process_that_adopts_orphans_gets_no_child(tmp_path, fabric):
     assert told["state"] == "missing" and f"crosscut.dynolog {run} outside" in told["message"]
 
 
+def test_a_process_that_waits_for_no_children_is_answered_for_all_the_same(tmp_path, fabric):
+    script, run = tmp_path / "program.py", tmp_path / "run"
+    script.write_text("import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n" + LOOP)
+    env = {**os.environ, "PYTHONPATH": str(PACKAGE), "KINETO_USE_DAEMON": "1", "ARM": str(run)}
+    daemon = Daemon(fabric)
+    program = subprocess.Popen([sys.executable, script], env=env, stdout=subprocess.PIPE, text=True)
+    try:
+        assert program.stdout.readline() == "ready\n"
+        daemon.serve(lambda it: it.asked)
+        assert daemon.registered[0][0] == program.pid
+    finally:
+        program.kill()
+        program.wait()
+    daemon.socket.close()
+    assert ended(run)
+
+
+WITHOUT_PROC = """
+import os, sys
+def fails(path): raise FileNotFoundError(path)  # no /proc here, or no descriptor is left
+os.listdir = fails
+import crosscut
+print(crosscut.arm(sys.argv[1], python="off"))
+assert crosscut.start() and crosscut.stop()
+"""
+
+
+def test_a_process_that_cannot_be_answered_for_is_armed_all_the_same(tmp_path, fabric):
+    env = {**os.environ, "PYTHONPATH": str(PACKAGE), "KINETO_USE_DAEMON": "1"}
+    done = subprocess.run([sys.executable, "-c", WITHOUT_PROC, tmp_path / "run"], env=env,
+                          timeout=300, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("True\n", "")
+    sources = crosscut.read(tmp_path / "run").table("sources").rows()
+    (told,) = [row for row in sources if row["name"] == "dynolog"]
+    assert told["state"] == "missing" and "could not be started" in told["message"]
+
+
 def test_who_answers_for_a_run_is_one(tmp_path):
     assert dynolog._is_the_only_one(str(tmp_path))
     assert not dynolog._is_the_only_one(str(tmp_path))

@@ -14,13 +14,18 @@ from crosscut import _record
 
 
 def tell() -> None:
-    """States it for all cells that have run. Nothing outside of IPython."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython and ipython.get_ipython()
+    """States it for all cells that have run. Nothing outside of IPython, nor while that is being
+    imported or where something else has its name."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", _no_shell)()
     compiler = getattr(shell, "compile", None)
+    label_of = getattr(compiler, "format_code_name", _no_shell)
     for name in list(getattr(compiler, "_filename_map", ())):  # it has no public list of them
-        if label := compiler.format_code_name(name):
+        if label := label_of(name):
             _record.meta(f"cell:{name}", " ".join(label))
+
+
+def _no_shell(*_: object) -> None:
+    return None
 
 
 def install(_module: ModuleType | None = None) -> None:

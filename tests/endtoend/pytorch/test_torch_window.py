@@ -224,6 +224,47 @@ print([name for name, *_ in told(prof)].count("my step"))
     assert recorded(tmp_path, text) == "1\n1\n"
 
 
+@pytest.mark.parametrize("stops", ["before", "in both"])
+def test_a_child_that_looks_at_its_parents_profile_leaves_it_to_the_parent(stops, tmp_path):
+    text = HEAD + f"""
+prof = profile()
+prof.start()
+train()
+if {stops!r} == "before":
+    prof.stop()
+for _ in range(2):
+    child = os.fork()
+    if child == 0:
+        if {stops!r} != "before":
+            prof.stop()
+        print([name for name, *_ in told(prof)].count("my step"), flush=True)
+        os._exit(0)
+    os.waitpid(child, 0)
+prof.stop()
+print([name for name, *_ in told(prof)].count("my step"), prof.profiler.run.path[-4:])
+"""
+    assert recorded(tmp_path, text) == "1\n1\n1 /run\n"
+
+
+def test_threads_may_ask_for_the_results_of_one_profile_at_once(tmp_path):
+    text = HEAD + """
+with profile() as prof:
+    for _ in range(30):
+        train()
+found, asks = [], threading.Barrier(4)
+def ask():
+    asks.wait()
+    found.append([name for name, *_ in told(prof)].count("my step"))
+threads = [threading.Thread(target=ask) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(found)
+"""
+    assert recorded(tmp_path, text) == "[30, 30, 30, 30]\n"
+
+
 def test_blocks_of_a_window_are_no_leaks_of_the_outer_recording(tmp_path):
     text = HEAD + """
 held = None

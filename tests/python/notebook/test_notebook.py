@@ -220,3 +220,20 @@ def test_help_is_printed_and_nothing_is_recorded(tmp_path):
     book = execute(tmp_path, "%load_ext crosscut", "%%crosscut --help\nx = 1", "'x' in globals()")
     assert "--allocations" in printed(book.cells[1])
     assert texts(book.cells[2], "text/plain") == ["False"]
+
+
+STUB = """
+import sys, types
+sys.modules["IPython"] = types.ModuleType("IPython")  # half imported, or a stand-in of a test's
+import crosscut
+assert crosscut.start(sys.argv[1]) and crosscut.stop()
+with crosscut.session(sys.argv[1] + "2"):
+    pass
+print(crosscut.active())
+"""
+
+
+def test_what_only_has_the_name_of_ipython_keeps_no_session_from_its_begin_or_end(tmp_path):
+    done = subprocess.run([sys.executable, "-c", STUB, tmp_path / "run"], capture_output=True,
+                          text=True)
+    assert (done.stdout, done.stderr) == ("False\n", "")

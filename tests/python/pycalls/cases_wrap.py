@@ -413,6 +413,34 @@ def ctypes_objects_stay_what_they_are():
     assert spans and all(s.closed for s in spans)
 
 
+def nothing_in_a_module_is_asked_when_its_libraries_are_looked_for():
+    asked = []
+
+    class Proxy:  # as of web frameworks, outside of a request
+        @property
+        def __class__(self):
+            raise RuntimeError("asked")
+
+    class Lazy(types.ModuleType):
+        def __getattribute__(self, name):
+            asked.append(name)
+            return object.__getattribute__(self, name)
+
+    class Bare:
+        __slots__ = ()
+
+    module = types.ModuleType("foreign")
+    module.library, module.proxy = ctypes.CDLL(FOREIGN), Proxy()
+    module.Class = type("Class", (), {"__module__": "foreign", "library": ctypes.CDLL(FOREIGN)})
+    sys.modules.update({"foreign": module, "foreign.bare": Bare(), "foreign.lazy": Lazy("lazy")})
+    assert _wrap.wrap(module, "data", "add") == 2  # in each of the two
+    _begin()
+    asked.clear()
+    assert _only(module.library.add, 2, 3) == (5, ["libforeign.add"])
+    assert _only(module.Class.library.add, 2, 3) == (5, ["libforeign.add"])
+    assert asked == []
+
+
 def reading_from_a_pipe_is_idle_and_from_a_file_native():
     pc.patch_known("posix")
     _begin()
