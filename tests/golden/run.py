@@ -4,7 +4,7 @@ A case is a folder with inputs (input.*), `command` (one line: the arguments beh
 split as a shell does; ran inside the folder) and what is expected of it. Files that the command
 writes into the folder given by {out} are compared with expected.<name> where that exists; of pages
 all but their script and style.
-Usage: run.py CROSSCUT [--update] [CASE...]
+Usage: run.py CROSSCUT [--update | --first] [CASE...]     --first: ends with the first that differs
 """
 
 from __future__ import annotations
@@ -69,10 +69,15 @@ def check(program: str, case: pathlib.Path, update: bool) -> list[str]:
 def main() -> int:
     words = sys.argv[1:]
     update = "--update" in words
-    words = [word for word in words if word != "--update"]
+    first = "--first" in words
+    words = [word for word in words if word not in ("--update", "--first")]
     program = os.path.abspath(words[0])
     names = words[1:] or sorted(path.parent.name for path in CASES.glob("*/command"))
-    found = [text for name in names for text in check(program, CASES / name, update)]
+    found = []
+    for name in names:
+        found += check(program, CASES / name, update)
+        if found and first:
+            break
     print("\n".join(found) if found else f"{len(names)} golden cases")
     return 1 if found else 0
 
