@@ -13,48 +13,15 @@ namespace crosscut::record {
 namespace {
 
 using testing::CollectTest;
-using Words = std::vector<uint64_t>;
+using testing::Event;
+using testing::EventsIn;
+using testing::Words;
 
 constexpr uint32_t kName = 0x123, kWide = 70'000, kOther = 71'000;
 constexpr uint64_t kFirstTick = 1000;
 
 uint64_t clock_tick;
 uint64_t Rising() { return clock_tick += 10; }
-
-// An event of a thread: its tick, its code and what follows.
-struct Event {
-  uint64_t tick;
-  Words words;
-  bool operator==(const Event&) const = default;
-};
-std::ostream& operator<<(std::ostream& out, const Event& event) {
-  out << "at " << event.tick << ":";
-  for (const uint64_t word : event.words) out << " " << std::hex << word << std::dec;
-  return out;
-}
-
-// What threads have written, without their own first words.
-std::vector<Event> EventsIn(const ChunkRing& ring) {
-  std::vector<Event> out;
-  for (uint32_t i = 0; i < ring.prepared(); ++i) {
-    const uint64_t* chunk = ring.chunk(i);
-    const uint64_t state = format::RingLoad(chunk[format::kChunkState]);
-    if (format::ChunkState(state) < format::kChunkActive || chunk[format::kChunkTrack] == 0)
-      continue;
-    const size_t end = format::PublishedEnd(chunk);
-    for (size_t at = format::kRingChunkHeaderWords; at < end;) {
-      const size_t n = format::EventLength({chunk, end}, at);
-      if (n == 0) break;
-      Event event = {chunk[at] >> 16, {chunk[at] & 0xffff}};
-      event.words.insert(event.words.end(), chunk + at + 1, chunk + at + n);
-      if (event.words[0] != format::kThread && event.words[0] != format::kThreadEnd) {
-        out.push_back(event);
-      }
-      at += n;
-    }
-  }
-  return out;
-}
 
 class MarkingTest : public CollectTest {
  protected:

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,45 @@ class CollectTest : public ::testing::Test {
 
   std::string dir_;
 };
+
+using Words = std::vector<uint64_t>;
+
+// An event of a thread: its tick, its code and what follows.
+struct Event {
+  uint64_t tick;
+  Words words;
+  bool operator==(const Event&) const = default;
+};
+inline std::ostream& operator<<(std::ostream& out, const Event& event) {
+  out << "at " << event.tick << ":";
+  for (const uint64_t word : event.words) out << " " << std::hex << word << std::dec;
+  return out;
+}
+
+// What threads have written, without their own first words; or the session.
+inline std::vector<Event> EventsIn(const ChunkRing& ring, bool of_session = false) {
+  std::vector<Event> out;
+  for (uint32_t i = 0; i < ring.prepared(); ++i) {
+    const uint64_t* chunk = ring.chunk(i);
+    const uint64_t state = format::RingLoad(chunk[format::kChunkState]);
+    if (format::ChunkState(state) < format::kChunkActive ||
+        (chunk[format::kChunkTrack] == 0) != of_session) {
+      continue;
+    }
+    const size_t end = format::PublishedEnd(chunk);
+    for (size_t at = format::kRingChunkHeaderWords; at < end;) {
+      const size_t n = format::EventLength({chunk, end}, at);
+      if (n == 0) break;
+      Event event = {chunk[at] >> 16, {chunk[at] & 0xffff}};
+      event.words.insert(event.words.end(), chunk + at + 1, chunk + at + n);
+      if (event.words[0] != format::kThread && event.words[0] != format::kThreadEnd) {
+        out.push_back(event);
+      }
+      at += n;
+    }
+  }
+  return out;
+}
 
 // Losses that the ring has counted, by whatever reason.
 inline uint64_t SlotCounts(const ChunkRing& ring) {
