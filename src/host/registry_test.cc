@@ -101,6 +101,9 @@ class RegistryRun : public RegistryTest {
     EXPECT_EQ(registry.count(), 0);
     Load("");
     EXPECT_EQ(registry.count(), 0);
+    const std::string behind = ":" + std::string(1, '\0') + "libbehind.so";
+    Load(behind.c_str());  // what stands behind its end is none of the list
+    EXPECT_EQ(registry.count(), 0);
     Load(":" + one + ",callbacks=1::" + two + ",mode=throw in level,callbacks=1:");
     EXPECT_EQ(registry.count(), 2);
     EXPECT_EQ(registry.threads(), 2);
@@ -174,6 +177,45 @@ class RegistryRun : public RegistryTest {
     EXPECT_EQ(in_flight(), "");
   }
 
+  // Between a start that went well and the stop, what is pushed is kept.
+  void OfPushes() {
+    record::ChunkRing* ring = Record(64);
+    Surroundings& around = *new Surroundings(Around());
+    around.call_changed = [] {};
+    const struct {
+      const char* mode;
+      bool started;
+    } cases[] = {{"", true},
+                 {"fail in start", false},
+                 {"throw in start", false},
+                 {"fail in stop", true},
+                 {"throw in stop", true}};
+    for (const auto& [mode, started] : cases) {
+      const std::string file = File(std::to_string(files_++)) + ",mode=" + mode;
+      Plugin& plugin = *new Plugin(file.c_str(), &around);
+      const auto& host = *reinterpret_cast<const crosscut_host*>(plugin.pushes().extension());
+      const auto settle = [&plugin] {
+        while (plugin.Busy()) usleep(200);
+      };
+      const auto kept = [&] {
+        const crosscut_track track = {sizeof track, 0, 1, 0, "queue", nullptr};
+        const uint32_t on = host.track(host.host, &track);
+        const size_t before = record::testing::EventsIn(*ring).size();
+        host.span(host.host, on, host.word(host.host, "x", 1), 1, 2);
+        return record::testing::EventsIn(*ring).size() != before;
+      };
+      EXPECT_TRUE(plugin.Begin());
+      settle();
+      EXPECT_FALSE(kept()) << mode;
+      plugin.Start();
+      settle();
+      EXPECT_EQ(kept(), started) << mode;
+      plugin.Stop(/*keep=*/true);
+      settle();
+      EXPECT_FALSE(kept()) << mode;
+    }
+  }
+
   void OfAForkedChild() {
     Load(File("one"));
     Registry& registry = Registry::Get();
@@ -192,6 +234,9 @@ class RegistryRun : public RegistryTest {
     waitpid(child, &status, 0);
     EXPECT_EQ(status, 0);
   }
+
+ private:
+  int files_ = 0;
 };
 
 TEST(Registry, LoadsEachFileOfAListOnceAndDrivesAll) {
@@ -202,6 +247,9 @@ TEST(Registry, RefusesWhatIsTooLongOrTooMuchByItsName) {
 }
 TEST(Registry, TellsInTheRingWhichCallsAreInFlight) {
   EXPECT_EQ(InChild([] { RegistryRun().OfCallsInFlight(); }), 0);
+}
+TEST(Registry, KeepsWhatAPluginPushesWhileItIsStarted) {
+  EXPECT_EQ(InChild([] { RegistryRun().OfPushes(); }), 0);
 }
 TEST(Registry, OfAForkedChildUsesNoPlugin) {
   EXPECT_EQ(InChild([] { RegistryRun().OfAForkedChild(); }), 0);
