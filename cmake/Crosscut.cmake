@@ -87,9 +87,11 @@ function(crosscut_folder name)
   endif()
 endfunction()
 
-# crosscut_test(name SOURCES ... DEPS ... [THREADS]): one GoogleTest binary per folder, run by ctest
-# as one test with the label "unit"; THREADS: what it tests has threads, so with the label "threads",
-# too. The targets unit_tests and threads_tests build all that these tests need.
+# crosscut_test(name SOURCES ... DEPS ... [THREADS] [PLACES]): one GoogleTest binary per folder, run
+# by ctest as one test with the label "unit"; THREADS: what it tests has threads, so with the label
+# "threads", too. PLACES: it knows CROSSCUT_SOURCE_DIR and CROSSCUT_BINARY_DIR; other tests do not, so
+# that ccache has them for every copy of the tree. The targets unit_tests and threads_tests build all
+# that these tests need.
 if(CROSSCUT_TESTS)
   enable_testing()
   find_package(GTest REQUIRED)
@@ -97,7 +99,7 @@ if(CROSSCUT_TESTS)
   add_custom_target(threads_tests)
 endif()
 function(crosscut_test name)
-  cmake_parse_arguments(ARG "THREADS" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "THREADS;PLACES" "" "SOURCES;DEPS" ${ARGN})
   if(NOT CROSSCUT_TESTS)
     return()
   endif()
@@ -105,8 +107,10 @@ function(crosscut_test name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
   # What is tested is built as it is shipped.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1> $<$<CONFIG:Release>:-g0>)
-  target_compile_definitions(${name} PRIVATE
-    CROSSCUT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" CROSSCUT_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  if(ARG_PLACES)
+    target_compile_definitions(${name} PRIVATE
+      CROSSCUT_SOURCE_DIR="${PROJECT_SOURCE_DIR}" CROSSCUT_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  endif()
   add_test(NAME ${name} COMMAND ${name})
   set(labels unit)
   add_dependencies(unit_tests ${name})

@@ -1,7 +1,6 @@
 // Ring, recorder, clock and names without a session: a ring of their own, no drain but one that the
 // test starts.
 #include <errno.h>
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,57 +19,17 @@
 #include "src/base/process.h"
 #include "src/base/testing/emulator.h"
 #include "src/collect/clock.h"
-#include "src/collect/drain.h"
 #include "src/collect/recorder.h"
-#include "src/format/log_reader.h"
+#include "src/collect/test_ring.h"
 
 namespace crosscut::record {
 namespace {
 
+using testing::CollectTest;
+using testing::SlotCounts;
+
 constexpr uint32_t kName = format::kFirstNameCode;
 constexpr size_t kWordsInChunk = format::kRingChunkWords - format::kRingChunkHeaderWords;
-
-void InitOnce() {
-  static const bool done = [] {
-    ClockInit(false);
-    Recorder::Get().Init();
-    return true;
-  }();
-  (void)done;
-}
-
-class CollectTest : public testing::Test {
- protected:
-  CollectTest() {
-    InitOnce();
-    char path[] = "/tmp/crosscut-collect-XXXXXX";
-    dir_ = mkdtemp(path);
-  }
-  ~CollectTest() override {
-    Recorder::Get().SetPhase(Phase::kOff, ClockNow());
-    ClockInjectForTest(nullptr);
-    std::filesystem::remove_all(dir_);
-  }
-
-  // Rings stay mapped: threads of other tests may hold positions in them.
-  ChunkRing* NewRing(uint64_t chunks) {
-    static std::vector<std::unique_ptr<ChunkRing>> rings;
-    ChunkRing* ring = rings.emplace_back(std::make_unique<ChunkRing>()).get();
-    int mark = -1;
-    EXPECT_EQ(ring->Create((dir_ + "/ring").c_str(), chunks, {}, &mark), 0);
-    close(mark);
-    std::filesystem::remove(dir_ + "/ring");
-    return ring;
-  }
-  ChunkRing* Record(uint64_t chunks) {
-    ChunkRing* ring = NewRing(chunks);
-    EXPECT_TRUE(Recorder::Get().BeginSession(ring, 4 << 20));
-    Recorder::Get().SetPhase(Phase::kOn, ClockNow());
-    return ring;
-  }
-
-  std::string dir_;
-};
 
 struct Found {
   uint64_t events = 0, dropped = 0;
@@ -107,12 +66,6 @@ std::map<uint32_t, Found> Read(const ChunkRing& ring) {
     }
   }
   return found;
-}
-
-uint64_t SlotCounts(const ChunkRing& ring) {
-  uint64_t sum = 0;
-  for (size_t i = 0; i < format::kRingDropSlots; ++i) sum += ring.drop_slots()[i].count;
-  return sum;
 }
 
 using ChunkRingTest = CollectTest;
@@ -536,58 +489,6 @@ TEST_F(RecorderTest, ASilenceOfDaysBetweenSessions_IsNotTakenForAStepBack) {
   }
   std::sort(found.begin(), found.end());
   EXPECT_EQ(found, starts);
-}
-
-using DrainTest = CollectTest;
-
-TEST_F(DrainTest, WhatThreadsMark_StandsInTheLogWhenItQuits) {
-  ChunkRing* ring = Record(32);
-  const std::string path = dir_ + "/log";
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  ASSERT_GE(fd, 0);
-  static Drain drain;
-  DrainOptions options;
-  options.ring = ring;
-  options.identity.nonce = 9;
-  options.log_name = "log";
-  ASSERT_EQ(drain.Start(options, fd), 0);
-  constexpr uint64_t kSpans = 50'000;
-  std::vector<std::thread> threads;  // each marks a name of its own
-  for (uint32_t name = kName; name < kName + 2; ++name) {
-    threads.emplace_back([name] {
-      for (uint64_t i = 0; i < kSpans; ++i) {
-        crosscut_begin(name);
-        crosscut_end();
-        if (i % 1000 == 0) usleep(1000);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  drain.Ask(Drain::kFlush);
-  EXPECT_TRUE(drain.Await(10'000));
-  Recorder::Get().SetPhase(Phase::kOff, ClockNow());
-  drain.Quit();
-  EXPECT_FALSE(drain.running());
-  auto log = format::LogReader::Open(path);
-  ASSERT_TRUE(log.ok()) << log.status().message();
-  EXPECT_TRUE((*log)->complete());
-  std::map<uint64_t, std::map<uint32_t, uint64_t>> spans;  // by name, by track
-  format::LogBatch batch;
-  for (const format::LogChunk& chunk : (*log)->chunks()) {
-    if (chunk.type != format::kChunkEvents) continue;
-    ASSERT_TRUE((*log)->Read(chunk, &batch).ok());
-    uint32_t track = batch.track;
-    for (size_t at = 0; at < batch.words.size(); at += format::EventLength(batch.words, at)) {
-      const uint64_t code = batch.words[at] & format::kCodeMask;
-      if (code == format::kThread) track = static_cast<uint32_t>(batch.words[at + 1]);
-      if (code == kName || code == kName + 1) ++spans[code][track];
-    }
-  }
-  ASSERT_EQ(spans[kName].size(), 1);
-  ASSERT_EQ(spans[kName + 1].size(), 1);
-  EXPECT_NE(spans[kName].begin()->first, spans[kName + 1].begin()->first);
-  EXPECT_EQ(spans[kName].begin()->second, kSpans);
-  EXPECT_EQ(spans[kName + 1].begin()->second, kSpans);
 }
 
 }  // namespace

@@ -124,6 +124,7 @@ class Appending {
     Shift(&track->base_at_ns);
     Shift(&track->spans.begin_ns);
     Shift(&track->spans.end_ns);
+    for (auto& [span, end_ns] : track->spans.stated_ends) Shift(&end_ns);
     Map(&track->spans.name);
     for (Args* args : {&track->args, &track->instant_args}) {
       args->MapStrings([this](StringId id) {

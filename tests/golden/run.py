@@ -1,10 +1,11 @@
 """Golden cases: tests/golden/<case>/command against expected.stdout and expected.code.
 
-A case is a folder with inputs (input.*), `command` (one line: the arguments behind `crosscut`,
-split as a shell does; ran inside the folder) and what is expected of it. Files that the command
-writes into the folder given by {out} are compared with expected.<name> where that exists; of pages
-all but their script and style.
-Usage: run.py CROSSCUT [--update] [CASE...]
+A case is a folder with inputs (input.*), `command` (a line: the arguments behind `crosscut`, split
+as a shell does, perhaps with NAME=VALUE in front; ran inside the folder) and what is expected of
+it. Of several lines expected.stdout has each with all that it says and how it ends. Files that
+commands write into the folder given by {out} are compared with expected.<name> where that exists;
+of pages all but their script and style.
+Usage: run.py CROSSCUT [--update | --first] [CASE...]     --first: ends with the first that differs
 """
 
 from __future__ import annotations
@@ -19,24 +20,42 @@ import sys
 import tempfile
 
 CASES = pathlib.Path(__file__).resolve().parent
+SETTING = re.compile(r"[A-Z_]+=")
+VERSION = re.compile(rb'(^\.TH .* "crosscut )[^"]*(")', re.M)
 # What is the same in all pages.
 STATIC = re.compile(rb"(<(script|style)>).*?(</\2>)", re.S)
 
 
+def run(program: str, case: pathlib.Path, line: str, out: str) -> subprocess.CompletedProcess:
+    env = {key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}
+    env["COLUMNS"] = "100"
+    words = [word.replace("{out}", out) for word in shlex.split(line)]
+    while words and SETTING.match(words[0]):
+        env.update([words.pop(0).split("=", 1)])
+    return subprocess.run([program, *words], cwd=case, env=env, stdin=subprocess.DEVNULL,
+                          capture_output=True, timeout=60)
+
+
 def outputs(program: str, case: pathlib.Path) -> dict[str, bytes]:
-    """What the case's command makes: name of the expected file to its contents."""
+    """What the case's commands make: name of the expected file to its contents."""
     with tempfile.TemporaryDirectory() as out:
-        words = shlex.split((case / "command").read_text())
-        env = {key: os.environ[key] for key in ("PATH", "HOME") if key in os.environ}
-        done = subprocess.run(
-            [program, *(word.replace("{out}", out) for word in words)],
-            cwd=case, env=env | {"COLUMNS": "100"}, stdin=subprocess.DEVNULL,
-            capture_output=True, timeout=60)
-        made = {"expected.stdout": done.stdout, "expected.code": b"%d\n" % done.returncode}
-        if done.returncode != 0:
-            made["expected.stderr"] = done.stderr
-        for name in sorted(os.listdir(out)):
-            made["expected." + name] = STATIC.sub(rb"\1\3", (pathlib.Path(out) / name).read_bytes())
+        lines = (case / "command").read_text().splitlines()
+        ended = [run(program, case, line, out) for line in lines]
+        if len(lines) == 1:
+            made = {"expected.stdout": ended[0].stdout,
+                    "expected.code": b"%d\n" % ended[0].returncode}
+            if ended[0].returncode != 0:
+                made["expected.stderr"] = ended[0].stderr
+        else:
+            text = b"".join(b"$ %s\n%s%s[%d]\n" % (line.encode(), end.stdout, end.stderr,
+                                                  end.returncode)
+                            for line, end in zip(lines, ended))
+            for name, path in (("out", out), ("package", pathlib.Path(program).parents[2])):
+                text = text.replace(str(path).encode(), b"{%s}" % name.encode())
+            made = {"expected.stdout": VERSION.sub(rb"\1{version}\2", text)}
+        for path in sorted(pathlib.Path(out).iterdir()):
+            if path.is_file():
+                made["expected." + path.name] = STATIC.sub(rb"\1\3", path.read_bytes())
         return made
 
 
@@ -69,10 +88,15 @@ def check(program: str, case: pathlib.Path, update: bool) -> list[str]:
 def main() -> int:
     words = sys.argv[1:]
     update = "--update" in words
-    words = [word for word in words if word != "--update"]
+    first = "--first" in words
+    words = [word for word in words if word not in ("--update", "--first")]
     program = os.path.abspath(words[0])
     names = words[1:] or sorted(path.parent.name for path in CASES.glob("*/command"))
-    found = [text for name in names for text in check(program, CASES / name, update)]
+    found = []
+    for name in names:
+        found += check(program, CASES / name, update)
+        if found and first:
+            break
     print("\n".join(found) if found else f"{len(names)} golden cases")
     return 1 if found else 0
 

@@ -97,6 +97,21 @@ void Break(TF_ProfilerRegistrationParams* params) {
   }
 }
 
+// With the setting "callbacks": they stand among the calls.
+const crosscut_plugin_callbacks callbacks = {
+    sizeof callbacks,
+    &calls,
+    [](void*) { Act("flush"); },
+    [](void* self, uint32_t level) {
+      *static_cast<std::string*>(self) += std::to_string(level) + "=";
+      Act("level");
+    },
+    [](void*) { Act("calibrate"); },
+    [](void*, const char* who, crosscut_profilers state, uint64_t order) {
+      calls += std::string(who) + "," + std::to_string(state) + "," + std::to_string(order) + "=";
+      Act("profiler");
+    }};
+
 }  // namespace
 
 // The host's own status functions, which the test program exports.
@@ -120,6 +135,9 @@ extern "C" __attribute__((visibility("default"))) void TF_InitProfiler(
   params->profiler_fns->collect_data_xspace = &Collect;
   params->destroy_profiler = &Destroy;
   params->destroy_profiler_fns = &DestroyFns;
+  if (crosscut != nullptr && crosscut->option(crosscut->host, "callbacks") != nullptr) {
+    crosscut->set_callbacks(crosscut->host, &callbacks);
+  }
   Act("init");
   if (Is("fail in init")) Set(status, TF_NOT_FOUND, "no driver");
   Break(params);
