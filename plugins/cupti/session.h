@@ -21,6 +21,7 @@
 #include "clock.h"
 #include "correlation.h"
 #include "library.h"
+#include "metrics.h"
 #include "options.h"
 #include "pauses.h"
 #include "records.h"
@@ -131,6 +132,7 @@ class Session {
   char without_[256];           // what CUPTI refused
   Buffers buffers_;
   CorrelationTable launches_;
+  Metrics metrics_;
   Calls calls_;
   // The program's own profilers. With the turn, or the attaching thread's.
   uint64_t order_ = 0;  // of the latest that was told
