@@ -236,8 +236,8 @@ void Calls::Begin(Open* open, CUpti_CallbackDomain domain, CUpti_CallbackId call
     return;
   }
   open->ticket = {};
-  if ((name & kKernels) != 0 && metrics_->measures()) {
-    open->ticket = metrics_->Enter(data->context, true);
+  if ((name & kLaunches) != 0 && metrics_->measures()) {
+    open->ticket = metrics_->Enter(data->context, (name & kKernels) != 0);
   }
   host_->begin(host_->host, name & ~(kLaunches | kKernels));
   const uint64_t flow = (name & kLaunches) != 0 ? host_->flow_out(host_->host) : 0;
@@ -263,7 +263,7 @@ void Calls::LeaveOut(Open* open, CUpti_CallbackDomain domain, CUpti_CallbackId c
     open->is_open = true;
     open->flow = kLeftOut;
     open->ticket = {};
-    if (metrics_->measures() && (NameOf(domain, call, data->functionName) & kKernels) != 0) {
+    if (metrics_->measures() && (NameOf(domain, call, data->functionName) & kLaunches) != 0) {
       open->ticket = metrics_->Enter(data->context, false);
     }
   }

@@ -22,8 +22,8 @@ class Calls {
  public:
   struct Open;  // the call that a thread is in
 
-  // `launches` gets the arrow of every call that gives work to a device; `metrics` hears of those
-  // that launch kernels. Once.
+  // `launches` gets the arrow of every call that gives work to a device; `metrics` hears of each.
+  // Once.
   void Prepare(const crosscut_host* host, const Options& options, CorrelationTable* launches,
                Metrics* metrics);
 

@@ -94,6 +94,7 @@ void Metrics::Begin(const Api* api, bool hears) {
     places_[i].context.store(nullptr);
     places_[i].begun.store(0);
     places_[i].inside.store(0);
+    places_[i].is_tried.store(false);
   }
   if (!hears) return Refuse("no calls of CUDA are heard (option calls, or another profiler)");
   if (const char* absent = Absent(*api)) {
@@ -139,24 +140,24 @@ void Metrics::End() {
   }
 }
 
-// Of a session, until End(): null where there are too many.
-Metrics::Place* Metrics::Find(CUcontext context, bool add) {
+// Null where there are too many.
+Metrics::Place* Metrics::Find(CUcontext context) {
   for (uint32_t i = 0; i < kMostContexts; ++i) {
-    const CUcontext at = places_[i].context.load(std::memory_order_acquire);
+    CUcontext at = places_[i].context.load(std::memory_order_acquire);
+    if (at == nullptr && places_[i].context.compare_exchange_strong(at, context)) at = context;
     if (at == context) return &places_[i];
-    if (at != nullptr) continue;
-    if (!add || !adding_.try_lock()) return nullptr;
-    // Else another thread was faster, or the session is over: this launch is left out.
-    Place* place = measures() && places_[i].context.load() == nullptr ? &places_[i] : nullptr;
-    if (place != nullptr) {
-      const std::lock_guard lock(place->mutex);
-      place->context.store(context, std::memory_order_release);
-      Open(place);
-    }
-    adding_.unlock();
-    return place;
   }
   return nullptr;
+}
+
+// Where another thread opens one, later.
+void Metrics::OpenOnce(Place* place) {
+  if (place->is_tried.load(std::memory_order_relaxed) || !adding_.try_lock()) return;
+  {
+    const std::lock_guard lock(place->mutex);
+    if (measures() && !place->is_tried.exchange(true)) Open(place);
+  }
+  adding_.unlock();
 }
 
 void Metrics::Open(Place* place) {
@@ -188,12 +189,13 @@ Metrics::Ticket Metrics::Enter(CUcontext context, bool measure) {
   if (in_cupti || context == nullptr) return {};
   const uint32_t session = session_.load();
   if (measure) launches_.fetch_add(1, std::memory_order_relaxed);
-  Place* place = Find(context, measure);
-  if (!asked_.per_kernel) return {};
+  Place* place = Find(context);
   if (place == nullptr) {
     if (measure) overlapped_.fetch_add(1, std::memory_order_relaxed);
     return {};
   }
+  if (measure) OpenOnce(place);
+  if (!asked_.per_kernel) return {};
   const bool alone = place->inside.fetch_add(1) == 0;
   Ticket ticket = {session, static_cast<uint32_t>(place - places_.get()) + 1,
                    place->begun.fetch_add(1) + 1, false};
@@ -300,7 +302,7 @@ void Metrics::Close(Place* place) {
 
 void Metrics::Forget(CUcontext context) {
   if (!measures() || in_cupti) return;
-  Place* place = Find(context, false);
+  Place* place = Find(context);
   if (place == nullptr || !place->mutex.try_lock()) return;
   Close(place);
   // Its address may come again, with another context at it.

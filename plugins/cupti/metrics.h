@@ -25,7 +25,7 @@ namespace crosscut::cupti {
 
 class Metrics {
  public:
-  // A call that launches a kernel, between Enter() and Exit().
+  // A call that gives a device work, between Enter() and Exit().
   struct Ticket {
     uint32_t session = 0, place = 0, begun = 0;
     bool is_measured = false;
@@ -45,7 +45,8 @@ class Metrics {
   void End();
   bool measures() const { return measures_.load(std::memory_order_relaxed); }
 
-  // Around a call that launches a kernel into `context`. `measure`: false in control steps.
+  // Around a call that gives work to `context`. `measure`: it launches a kernel, and in no control
+  // step.
   Ticket Enter(CUcontext context, bool measure);
   // `flow`: its arrow.
   void Exit(const Ticket& ticket, uint64_t flow);
@@ -78,7 +79,8 @@ class Metrics {
     // Calls that launch into it: ever, and now.
     std::atomic<uint32_t> begun{0};
     std::atomic<int32_t> inside{0};
-    ForkSafeMutex mutex;  // of what follows
+    std::atomic<bool> is_tried{false};  // to open
+    ForkSafeMutex mutex;                // of what follows
     bool is_measuring = false;
     RangeProfiler profiler;
     uint32_t window = 0;  // a word, to be taken
@@ -87,7 +89,8 @@ class Metrics {
   static uint32_t Key(uint64_t flow) { return static_cast<uint32_t>(flow); }
 
   bool Split(const char* names);
-  Place* Find(CUcontext context, bool add);
+  Place* Find(CUcontext context);
+  void OpenOnce(Place* place);
   void Open(Place* place);
   void Measure(Place* place, const Ticket& ticket, uint64_t flow);
   void Close(Place* place);
@@ -101,7 +104,7 @@ class Metrics {
   const char* names_[RangeProfiler::kMostMetrics] = {};
   bool too_many_ = false, is_initialized_ = false;
   std::unique_ptr<Place[]> places_;
-  ForkSafeMutex adding_;  // a place
+  ForkSafeMutex adding_;  // a place, and the profiler of one
   CorrelationTable values_;
   bool has_values_ = false;
   std::atomic<bool> measures_{false};
