@@ -64,15 +64,26 @@ bool Metrics::Split(const char* names) {
   return asked_.count != 0;
 }
 
-void Metrics::Ask(const crosscut_host* host, const MetricOptions& options, uint32_t flows) {
-  host_ = host;
-  asked_ = {names_, 0, options.per_kernel, options.replay};
+void Metrics::Renew() {
   too_many_ = false;
   for (auto* count :
        {&launches_, &measured_, &overlapped_, &several_, &empty_, &failed_, &taken_, &passes_}) {
     count->store(0);
   }
   why_[0] = unknown_[0] = '\0';
+}
+
+bool Metrics::Knows(const MetricOptions& options) const {
+  const char *now = options_.names, *then = options.names;
+  if (now == nullptr || then == nullptr) return now == then;
+  return std::strcmp(now, then) == 0 && options_.per_kernel == options.per_kernel &&
+         options_.replay == options.replay;
+}
+
+void Metrics::Ask(const crosscut_host* host, const MetricOptions& options, uint32_t flows) {
+  host_ = host;
+  options_ = options;
+  asked_ = {names_, 0, options.per_kernel, options.replay};
   if (options.names == nullptr) return;
   if (!Split(options.names)) return Refuse("option metrics: names joined by + are wanted");
   if (places_ == nullptr) places_.reset(new (std::nothrow) Place[kMostContexts]);
@@ -188,10 +199,10 @@ void Metrics::Open(Place* place) {
 Metrics::Ticket Metrics::Enter(CUcontext context, bool measure) {
   if (in_cupti || context == nullptr) return {};
   const uint32_t session = session_.load();
-  if (measure) launches_.fetch_add(1, std::memory_order_relaxed);
+  if (measure && asked_.per_kernel) launches_.fetch_add(1, std::memory_order_relaxed);
   Place* place = Find(context);
   if (place == nullptr) {
-    if (measure) overlapped_.fetch_add(1, std::memory_order_relaxed);
+    if (measure && asked_.per_kernel) overlapped_.fetch_add(1, std::memory_order_relaxed);
     return {};
   }
   if (measure) OpenOnce(place);
@@ -341,7 +352,7 @@ bool Metrics::AddOutcome(char* text, size_t bytes) {
   if (too_many_) add("metrics behind the %zuth are left out; ", RangeProfiler::kMostMetrics);
   const uint64_t launches = launches_.load(), measured = measured_.load(), empty = empty_.load(),
                  taken = taken_.load();
-  if (launches != 0 && asked_.per_kernel) {
+  if (launches != 0) {
     add("hardware metrics of %llu of %llu launches of kernels (passes: %llu)", number(measured),
         number(launches), number(passes_.load()));
     if (overlapped_ != 0) add(", not of %llu beside another thread's", number(overlapped_));
@@ -351,8 +362,7 @@ bool Metrics::AddOutcome(char* text, size_t bytes) {
     if (taken < measured) add(", %llu without their kernel's record", number(measured - taken));
     add("; ");
   }
-  return why_[0] != '\0' || unknown_[0] != '\0' || too_many_ ||
-         (asked_.per_kernel && taken + empty != launches);
+  return why_[0] != '\0' || unknown_[0] != '\0' || too_many_ || taken + empty != launches;
 }
 
 }  // namespace crosscut::cupti

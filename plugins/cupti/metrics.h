@@ -35,9 +35,13 @@ class Metrics {
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
 
-  // What the sessions from now on measure. `flows`: launches that can wait for their work's
+  // A new session: nothing is counted yet.
+  void Renew();
+  // What is measured from the next Begin() on. `flows`: launches that can wait for their work's
   // records.
   void Ask(const crosscut_host* host, const MetricOptions& options, uint32_t flows);
+  // Whether `options` are those of the last Ask().
+  bool Knows(const MetricOptions& options) const;
   bool is_asked() const { return asked_.count != 0; }
   // CUPTI is ours, with callbacks for launches or without (`hears`).
   void Begin(const Api* api, bool hears);
@@ -66,7 +70,7 @@ class Metrics {
   // Of the next context that the session measured, the units and, of all that ran in it together,
   // what was measured, likewise; 0: no more.
   uint32_t TakeWindow();
-  // Since the last Ask(): words for the plugin's line, "" where there is nothing to say. Whether
+  // Since the last Renew(): words for the plugin's line, "" where there is nothing to say. Whether
   // something that was asked for is missing.
   bool AddOutcome(char* text, size_t bytes);
 
@@ -99,6 +103,7 @@ class Metrics {
 
   const crosscut_host* host_ = nullptr;
   const Api* api_ = nullptr;
+  MetricOptions options_;
   RangeProfiler::Asked asked_;
   std::unique_ptr<char[]> names_text_;
   const char* names_[RangeProfiler::kMostMetrics] = {};

@@ -93,6 +93,7 @@ void Session::StartInTurn() {
   away_ns_ = deaf_since_ns_ = deaf_ns_ = 0;
   hand_overs_ = away_launches_ = cut_calls_ = 0;
   if (theirs_ == CROSSCUT_PROFILERS_NONE) who_[0] = '\0';
+  metrics_.Renew();
   metrics_.Ask(host_, ReadMetricOptions(host_, complaint_, sizeof complaint_), options_.flows);
   calls_.Renew();
   launches_.Clear();
@@ -187,9 +188,7 @@ void Session::StopRecords() {
   if (buffers_.any_out()) take();
   buffers_.Renew();  // what comes now is too late
   const std::lock_guard lock(records_mutex_);
-  while (const uint32_t measured = metrics_.TakeWindow()) {
-    records_.PushWindow(measured, clock_.ToCupti(host_->now_ns(host_->host)));
-  }
+  PushWindows();
   clock_.Read();
   clock_.Stop();
   attached_.store(false);
@@ -210,10 +209,14 @@ void Session::Flush() {
     }
     if (is_attached()) {
       if (subscriber_ == nullptr) HearAgain();
+      const MetricOptions metrics = ReadMetricOptions(host_, complaint_, sizeof complaint_);
+      const bool other_metrics = !metrics_.Knows(metrics);
+      if (other_metrics) metrics_.End();
       const CUptiResult result = api_.ActivityFlushAll(0);
       if (result != CUPTI_SUCCESS) NoteWithout("a flush", result);
       Drain(true);
       CountDrops();
+      if (other_metrics) MeasureOther(metrics);
       const std::lock_guard lock(records_mutex_);
       clock_.Read();
       flushed_ns_ = host_->now_ns(host_->host);
@@ -325,7 +328,7 @@ bool Session::StartRecords() {
   }
   if (!EnableKinds()) return false;
   attached_.store(true);
-  metrics_.Begin(&api_, subscriber_ != nullptr && options_.calls);
+  BeginMetrics();
   return true;
 }
 
@@ -399,10 +402,6 @@ void Session::EnableCalls() {
   }
   const CUptiResult result = calls_.Enable(api_, subscriber_);
   if (result != CUPTI_SUCCESS) NoteWithout("some CUDA calls", result);
-  if (metrics_.is_asked()) {
-    (void)api_.EnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE,
-                              CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
-  }
   if (deaf_since_ns_ != 0) deaf_ns_ += host_->now_ns(host_->host) - deaf_since_ns_;
   deaf_since_ns_ = 0;
 }

@@ -89,6 +89,11 @@ class Session {
   void StartInTurn();
   void StopInTurn();
   void BeginAttachment();
+  // ---- measuring.cc
+  void BeginMetrics();
+  void MeasureOther(const MetricOptions& options);
+  // With records_mutex_.
+  void PushWindows();
   // ---- hand_over.cc: with the turn
   void Follow();
   void HandOver();

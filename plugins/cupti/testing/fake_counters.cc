@@ -55,6 +55,7 @@ void FakeCounters::FillTable(Api* api) {
   FillHost(api);
   FillImages(api);
   FillRanges(api);
+  FillEdges(api);
   FillResults(api);
 }
 
@@ -188,6 +189,9 @@ void FakeCounters::FillRanges(Api* api) {
     one->is_configured = true;
     return CUPTI_SUCCESS;
   };
+}
+
+void FakeCounters::FillEdges(Api* api) {
   api->RangeProfilerStart = [](CUpti_RangeProfiler_Start_Params* params) {
     ASKED("RangeProfilerStart");
     Profiler* one = Of().Find(params->pRangeProfilerObject);

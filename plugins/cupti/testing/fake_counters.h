@@ -58,6 +58,7 @@ class FakeCounters {
   void FillHost(Api* api);
   void FillImages(Api* api);
   void FillRanges(Api* api);
+  void FillEdges(Api* api);
   void FillResults(Api* api);
 
   std::recursive_mutex mutex_;
