@@ -15,7 +15,8 @@ void Session::MeasureOther(const MetricOptions& options) {
 }
 
 void Session::BeginMetrics() {
-  const bool hears = subscriber_ != nullptr && options_.calls;
+  // Launches that are not heard could be taken for another's.
+  const bool hears = subscriber_ != nullptr && options_.calls && options_.driver;
   if (metrics_.is_asked() && hears) {
     (void)api_.EnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE,
                               CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);

@@ -58,7 +58,7 @@ bool Metrics::Split(const char* names) {
     if (IsName(name)) {
       names_[asked_.count++] = name;
     } else {
-      std::snprintf(unknown_, sizeof unknown_, "%s", name);
+      NameUnknown(name);
     }
   }
   return asked_.count != 0;
@@ -97,6 +97,14 @@ void Metrics::Refuse(const char* why) {
   if (why_[0] == '\0') std::snprintf(why_, sizeof why_, "%s", why);
 }
 
+// Once, for devices are mostly alike.
+void Metrics::NameUnknown(const char* names) {
+  const std::lock_guard lock(words_mutex_);
+  const size_t used = std::strlen(unknown_);
+  if (std::strstr(unknown_, names) != nullptr) return;
+  std::snprintf(unknown_ + used, sizeof unknown_ - used, "%s%s", used == 0 ? "" : ", ", names);
+}
+
 void Metrics::Begin(const Api* api, bool hears) {
   if (!is_asked() || places_ == nullptr || measures()) return;
   api_ = api;
@@ -107,7 +115,9 @@ void Metrics::Begin(const Api* api, bool hears) {
     places_[i].inside.store(0);
     places_[i].is_tried.store(false);
   }
-  if (!hears) return Refuse("no calls of CUDA are heard (option calls, or another profiler)");
+  if (!hears) {
+    return Refuse("calls of CUDA are not heard (options calls, driver; or another profiler)");
+  }
   if (const char* absent = Absent(*api)) {
     char why[200];
     std::snprintf(why, sizeof why,
@@ -151,10 +161,11 @@ void Metrics::End() {
   }
 }
 
-// Null where there are too many.
-Metrics::Place* Metrics::Find(CUcontext context) {
+// Null where there is none and `add` is false, or where there are too many.
+Metrics::Place* Metrics::Find(CUcontext context, bool add) {
   for (uint32_t i = 0; i < kMostContexts; ++i) {
     CUcontext at = places_[i].context.load(std::memory_order_acquire);
+    if (at == nullptr && !add) return nullptr;
     if (at == nullptr && places_[i].context.compare_exchange_strong(at, context)) at = context;
     if (at == context) return &places_[i];
   }
@@ -184,10 +195,7 @@ void Metrics::Open(Place* place) {
   }
   RangeProfiler& profiler = place->profiler;
   bool good = profiler.Open(api_, place->context.load(), asked_);
-  if (profiler.unknown()[0] != '\0') {
-    const std::lock_guard lock(words_mutex_);
-    std::snprintf(unknown_, sizeof unknown_, "%s", profiler.unknown());
-  }
+  if (profiler.unknown()[0] != '\0') NameUnknown(profiler.unknown());
   if (good && !asked_.per_kernel) {
     good = place->is_measuring = profiler.Start();
     if (!good) profiler.Close();
@@ -200,9 +208,9 @@ Metrics::Ticket Metrics::Enter(CUcontext context, bool measure) {
   if (in_cupti || context == nullptr) return {};
   const uint32_t session = session_.load();
   if (measure && asked_.per_kernel) launches_.fetch_add(1, std::memory_order_relaxed);
-  Place* place = Find(context);
+  Place* place = Find(context, true);
   if (place == nullptr) {
-    if (measure && asked_.per_kernel) overlapped_.fetch_add(1, std::memory_order_relaxed);
+    Refuse("the program has more CUDA contexts than are measured");
     return {};
   }
   if (measure) OpenOnce(place);
@@ -313,7 +321,7 @@ void Metrics::Close(Place* place) {
 
 void Metrics::Forget(CUcontext context) {
   if (!measures() || in_cupti) return;
-  Place* place = Find(context);
+  Place* place = Find(context, false);
   if (place == nullptr || !place->mutex.try_lock()) return;
   Close(place);
   // Its address may come again, with another context at it.

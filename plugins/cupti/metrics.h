@@ -93,13 +93,14 @@ class Metrics {
   static uint32_t Key(uint64_t flow) { return static_cast<uint32_t>(flow); }
 
   bool Split(const char* names);
-  Place* Find(CUcontext context);
+  Place* Find(CUcontext context, bool add);
   void OpenOnce(Place* place);
   void Open(Place* place);
   void Measure(Place* place, const Ticket& ticket, uint64_t flow);
   void Close(Place* place);
   uint32_t WordOf(Place* place, const double* values, bool units);
   void Refuse(const char* why);
+  void NameUnknown(const char* names);
 
   const crosscut_host* host_ = nullptr;
   const Api* api_ = nullptr;

@@ -194,7 +194,7 @@ TEST_F(CuptiMetrics, ThatTheDeviceDoesNotHaveAreNamedAndTheOthersRead) {
   Stop();
   EXPECT_EQ(NumberOf(MetricsOf(EventsOf(launch)[0]), kBytes), Planted(kBytes, launch));
   EXPECT_EQ(host.Last().state, "conflict");
-  EXPECT_THAT(host.Last().message, HasSubstr("no metric sm__of_tomorrow.sum"));
+  EXPECT_THAT(host.Last().message, HasSubstr("no metric a\"b, sm__of_tomorrow.sum"));
   EXPECT_THAT(host.Last().message, HasSubstr("ncu --query-metrics"));
   host.options["metrics"] = "sm__of_tomorrow.sum";
   host.events.clear();
