@@ -411,6 +411,13 @@ enum crosscut_profiler_moment {
 };
 CROSSCUT_API int crosscut_other_profiler(const char* who, enum crosscut_profiler_moment moment);
 
+/* A setting of plugins, `key` as in `--plugin FILE,key=value`, for those that ask for it from now
+ * on: before what the command line and the environment say. Null as `value` takes it back. Plugins
+ * that record are flushed, so that one whose settings may change then has followed when this
+ * returns (the CUPTI plugin does with `metrics`). Copied; any thread. Returns 0 or an error code.
+ */
+CROSSCUT_API int crosscut_plugin_option(const char* key, const char* value);
+
 /* ---- The inline path ----------------------------------------------------------------------- */
 
 /* CROSSCUT_TICKS(): the clock of event words where it can be read inline. The library refuses to

@@ -189,7 +189,8 @@ typedef struct crosscut_host {
   void* host;              /* first argument of every function */
 
   /* A setting of this plugin, by `--plugin FILE,key=value` or the environment variable
-   * CROSSCUT_PLUGIN_<KEY>; null where there is none. Lives as long as the process. */
+   * CROSSCUT_PLUGIN_<KEY>, or, before both, the program's own (crosscut_plugin_option(), which may
+   * change while it runs); null where there is none. Lives as long as the process. */
   const char* (*option)(void* host, const char* key);
   /* The plugin's line in the report: state "on", "off", "missing", "conflict" or "failed", and
    * why, in words for its user. */

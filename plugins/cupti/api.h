@@ -4,6 +4,10 @@
 
 #include <cupti_activity.h>
 #include <cupti_callbacks.h>
+#include <cupti_profiler_host.h>
+#include <cupti_profiler_target.h>
+#include <cupti_range_profiler.h>
+#include <cupti_target.h>
 #include <cupti_version.h>
 
 #include <cstddef>
@@ -31,10 +35,37 @@ namespace crosscut::cupti {
   X(Subscribe_v2)                  \
   X(ActivityRegisterTimestampCallback)
 
+// Without one of these there are no hardware metrics; CUDA 12.6 has the first of them.
+#define CROSSCUT_CUPTI_METRICS(X)            \
+  X(GetDeviceId)                             \
+  X(DeviceGetChipName)                       \
+  X(ProfilerInitialize)                      \
+  X(ProfilerDeInitialize)                    \
+  X(ProfilerHostInitialize)                  \
+  X(ProfilerHostDeinitialize)                \
+  X(ProfilerHostGetMetricProperties)         \
+  X(ProfilerHostConfigAddMetrics)            \
+  X(ProfilerHostGetConfigImageSize)          \
+  X(ProfilerHostGetConfigImage)              \
+  X(ProfilerHostGetNumOfPasses)              \
+  X(ProfilerHostEvaluateToGpuValues)         \
+  X(RangeProfilerEnable)                     \
+  X(RangeProfilerDisable)                    \
+  X(RangeProfilerGetCounterDataSize)         \
+  X(RangeProfilerCounterDataImageInitialize) \
+  X(RangeProfilerSetConfig)                  \
+  X(RangeProfilerStart)                      \
+  X(RangeProfilerPushRange)                  \
+  X(RangeProfilerPopRange)                   \
+  X(RangeProfilerStop)                       \
+  X(RangeProfilerDecodeData)                 \
+  X(RangeProfilerGetCounterDataInfo)
+
 struct Api {
 #define CROSSCUT_CUPTI_MEMBER(name) decltype(&cupti##name) name = nullptr;
   CROSSCUT_CUPTI_NEEDED(CROSSCUT_CUPTI_MEMBER)
   CROSSCUT_CUPTI_OPTIONAL(CROSSCUT_CUPTI_MEMBER)
+  CROSSCUT_CUPTI_METRICS(CROSSCUT_CUPTI_MEMBER)
 #undef CROSSCUT_CUPTI_MEMBER
   // Optional, and newer than the oldest headers this builds with.
   CUptiResult (*ActivityGetStructSize)(CUpti_ActivityKind, uint32_t version, size_t*) = nullptr;

@@ -51,6 +51,11 @@ bool Holds(const char* function, const char* part) {
   return std::strstr(function, part) != nullptr;
 }
 
+// Whether a call that gives work launches a kernel.
+bool LaunchesKernel(const char* function) {
+  return Holds(function, "Launch") && !Holds(function, "Graph");
+}
+
 // Whether work with the call's correlation id may follow. What builds or changes a graph gives no
 // work; a function of the host's has no record.
 bool GivesWork(const char* function) {
@@ -69,6 +74,7 @@ struct Calls::Open {
   CUpti_CallbackDomain domain;
   bool is_open;
   uint64_t flow;
+  Metrics::Ticket ticket;
   // The session in which the call's span was begun; 0: none is open. For other threads.
   std::atomic<uint32_t> span_of;
   std::atomic<bool> has_thread;
@@ -155,9 +161,11 @@ int Calls::AwaitNone(int64_t patience_ns) {
   }
 }
 
-void Calls::Prepare(const crosscut_host* host, const Options& options, CorrelationTable* launches) {
+void Calls::Prepare(const crosscut_host* host, const Options& options, CorrelationTable* launches,
+                    Metrics* metrics) {
   host_ = host;
   launches_ = launches;
+  metrics_ = metrics;
   runtime_ = options.calls;
   driver_ = options.calls && options.driver;
   for (size_t kind = 0; kind < kCallKinds; ++kind) {
@@ -206,7 +214,7 @@ void Calls::On(CUpti_CallbackDomain domain, CUpti_CallbackId call, const CUpti_C
   Open* open = MyOpen();
   if (open == nullptr) return;
   if ((state & kLeavesOut) != 0) {
-    LeaveOut(open, domain, data->correlationId);
+    LeaveOut(open, domain, call, data);
   } else {
     Begin(open, domain, call, data);
   }
@@ -228,7 +236,11 @@ void Calls::Begin(Open* open, CUpti_CallbackDomain domain, CUpti_CallbackId call
     open->span_of.store(0, std::memory_order_relaxed);
     return;
   }
-  host_->begin(host_->host, name & ~kLaunches);
+  open->ticket = {};
+  if ((name & kLaunches) != 0 && metrics_->measures()) {
+    open->ticket = metrics_->Enter(data->context, (name & kKernels) != 0);
+  }
+  host_->begin(host_->host, name & ~(kLaunches | kKernels));
   const uint64_t flow = (name & kLaunches) != 0 ? host_->flow_out(host_->host) : 0;
   open->session = session;
   open->correlation = data->correlationId;
@@ -242,16 +254,21 @@ void Calls::Begin(Open* open, CUpti_CallbackDomain domain, CUpti_CallbackId call
 
 // What a call does in turn belongs to the call, even if the step ends meanwhile. Whether it gives
 // work is not asked: that takes longer than to keep one word more.
-void Calls::LeaveOut(Open* open, CUpti_CallbackDomain domain, uint32_t correlation) {
+void Calls::LeaveOut(Open* open, CUpti_CallbackDomain domain, CUpti_CallbackId call,
+                     const CUpti_CallbackData* data) {
   const uint32_t session = session_.load(std::memory_order_relaxed);
   if (!open->is_open || open->session != session) {
     open->session = session;
-    open->correlation = correlation;
+    open->correlation = data->correlationId;
     open->domain = domain;
     open->is_open = true;
     open->flow = kLeftOut;
+    open->ticket = {};
+    if (metrics_->measures() && (NameOf(domain, call, data->functionName) & kLaunches) != 0) {
+      open->ticket = metrics_->Enter(data->context, false);
+    }
   }
-  if (open->flow != 0) launches_->Put(correlation, open->flow);
+  if (open->flow != 0) launches_->Put(data->correlationId, open->flow);
 }
 
 void Calls::End(CUpti_CallbackDomain domain, uint32_t correlation) {
@@ -261,9 +278,11 @@ void Calls::End(CUpti_CallbackDomain domain, uint32_t correlation) {
     return;
   }
   open->is_open = false;
-  if (open->flow == kLeftOut) return;
-  if (open->session == session_.load(std::memory_order_relaxed)) host_->end(host_->host);
-  open->span_of.store(0, std::memory_order_release);
+  if (open->flow != kLeftOut) {
+    if (open->session == session_.load(std::memory_order_relaxed)) host_->end(host_->host);
+    open->span_of.store(0, std::memory_order_release);
+  }
+  metrics_->Exit(open->ticket, open->flow);
 }
 
 uint32_t Calls::Intern(const char* function) const {
@@ -271,7 +290,8 @@ uint32_t Calls::Intern(const char* function) const {
   const bool gives = GivesWork(function);
   const uint32_t probe = probes_[gives ? KindOfWork(function) : kOtherCall];
   const uint32_t id = host_->name(host_->host, function, SIZE_MAX, CROSSCUT_ON_HOST_RUNTIME, probe);
-  return gives ? id | kLaunches : id;
+  if (!gives) return id;
+  return LaunchesKernel(function) ? id | kLaunches | kKernels : id | kLaunches;
 }
 
 uint32_t Calls::NameOf(CUpti_CallbackDomain domain, CUpti_CallbackId call, const char* function) {

@@ -13,6 +13,7 @@
 #include "api.h"
 #include "correlation.h"
 #include "inflation.h"
+#include "metrics.h"
 #include "options.h"
 
 namespace crosscut::cupti {
@@ -21,8 +22,10 @@ class Calls {
  public:
   struct Open;  // the call that a thread is in
 
-  // `launches` gets the arrow of every call that gives work to a device. Once.
-  void Prepare(const crosscut_host* host, const Options& options, CorrelationTable* launches);
+  // `launches` gets the arrow of every call that gives work to a device; `metrics` hears of each.
+  // Once.
+  void Prepare(const crosscut_host* host, const Options& options, CorrelationTable* launches,
+               Metrics* metrics);
 
   // A new session: spans that were left open are forgotten.
   void Renew() { session_.fetch_add(1, std::memory_order_relaxed); }
@@ -55,6 +58,7 @@ class Calls {
  private:
   static constexpr uint32_t kMostCalls = 2048;  // of a domain; CUDA 13.5 has 876
   static constexpr uint32_t kLaunches = 1u << 31;
+  static constexpr uint32_t kKernels = 1u << 30;        // among them
   static constexpr uint8_t kModes = 3, kLeavesOut = 4;  // of state_
 
   uint32_t NameOf(CUpti_CallbackDomain domain, CUpti_CallbackId call, const char* function);
@@ -63,17 +67,19 @@ class Calls {
              const CUpti_CallbackData* data);
   // Keeps the bits of `keep` and sets those of `set`.
   void Change(uint8_t keep, uint8_t set);
-  void LeaveOut(Open* open, CUpti_CallbackDomain domain, uint32_t correlation);
+  void LeaveOut(Open* open, CUpti_CallbackDomain domain, CUpti_CallbackId call,
+                const CUpti_CallbackData* data);
   void End(CUpti_CallbackDomain domain, uint32_t correlation);
 
   const crosscut_host* host_ = nullptr;
   CorrelationTable* launches_ = nullptr;
+  Metrics* metrics_ = nullptr;
   bool runtime_ = true, driver_ = true;
   uint32_t probes_[kCallKinds] = {};
   std::atomic<uint8_t> state_{kOff};  // a Mode, and kLeavesOut
   std::atomic<uint64_t> counted_{0};
   std::atomic<uint32_t> session_{1};
-  std::atomic<uint32_t> names_[2][kMostCalls] = {};  // name id, with kLaunches
+  std::atomic<uint32_t> names_[2][kMostCalls] = {};  // name id, with kLaunches, kKernels
 };
 
 }  // namespace crosscut::cupti

@@ -130,6 +130,7 @@ bool Fill(void* handle, Api* api, char* why, size_t bytes) {
 #define FILL(name) \
   if (!Find(handle, "cupti" #name, &api->name)) absent = "cupti" #name;
   CROSSCUT_CUPTI_OPTIONAL(FILL)
+  CROSSCUT_CUPTI_METRICS(FILL)
   FILL(ActivityGetStructSize)
   absent = nullptr;
   CROSSCUT_CUPTI_NEEDED(FILL)

@@ -71,4 +71,13 @@ Options ReadOptions(const crosscut_host* host, char* complaint, size_t bytes) {
   return options;
 }
 
+MetricOptions ReadMetricOptions(const crosscut_host* host, char* complaint, size_t bytes) {
+  const Reader reader = {host, complaint, bytes};
+  MetricOptions options;
+  options.names = reader.Text("metrics");
+  reader.Choice("metrics_per", "kernel", "window", &options.per_kernel);
+  reader.Choice("metrics_replay", "on", "off", &options.replay);
+  return options;
+}
+
 }  // namespace crosscut::cupti

@@ -22,7 +22,16 @@ struct Options {
   const char* inflation = nullptr;  // a path: what CUPTI itself costs; null: the user's cache
 };
 
+// What a session reads of the device's performance counters. Asked for anew in each.
+struct MetricOptions {
+  const char* names = nullptr;  // joined by '+'; null: none, and nothing of it is switched on
+  bool per_kernel = true;       // false: of all that runs between the session's begin and end
+  bool replay = false;          // kernels may run more than once
+};
+
 // What is not understood keeps its default and is named in `complaint` ("" where all is well).
 Options ReadOptions(const crosscut_host* host, char* complaint, size_t bytes);
+// The same. Leaves `complaint` alone where all is well.
+MetricOptions ReadMetricOptions(const crosscut_host* host, char* complaint, size_t bytes);
 
 }  // namespace crosscut::cupti

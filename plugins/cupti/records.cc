@@ -18,9 +18,11 @@ int64_t Signed(uint64_t ns) { return static_cast<int64_t>(ns); }
 
 Records::~Records() { std::free(items_); }
 
-void Records::Prepare(const crosscut_host* host, const CorrelationTable* launches, uint32_t flows) {
+void Records::Prepare(const crosscut_host* host, const CorrelationTable* launches, Metrics* metrics,
+                      uint32_t flows) {
   host_ = host;
   launches_ = launches;
+  metrics_ = metrics;
   externals_.Prepare(flows);
   graph_runs_.Prepare();
   texts_.Prepare(host);
@@ -185,6 +187,11 @@ Records::Work Records::WorkOf(const Record& record, uint32_t name, uint64_t sour
 
 void Records::PushKernel(const CUpti_Activity* record, const Pauses& paused) {
   const auto& kernel = *As<KernelRecord>(record);
+  const uint64_t launch = launches_->Find(kernel.correlationId);
+  if (metrics_->IsRepeat(launch)) {
+    ++counts_.repeats;
+    return;
+  }
   const Work work =
       WorkOf(kernel, texts_.Kernel(kernel.name), SourceNode(record, layout_.kernel_source_node));
   if (!PushWork(work, paused)) return;
@@ -198,6 +205,16 @@ void Records::PushKernel(const CUpti_Activity* record, const Pauses& paused) {
   Arg(keys.registers, kernel.registersPerThread);
   ArgUnless(0, keys.static_shared_bytes, kernel.staticSharedMemory);
   ArgUnless(0, keys.dynamic_shared_bytes, kernel.dynamicSharedMemory);
+  if (const uint32_t word = metrics_->Take(launch)) {
+    host_->arg_word(host_->host, keys.members, word);
+  }
+}
+
+void Records::PushWindow(uint32_t metrics, int64_t at_ns) {
+  const uint32_t track = tracks_.ForOverhead();
+  if (track == 0) return;
+  host_->instant(host_->host, track, texts_.Metrics(), at_ns);
+  host_->arg_word(host_->host, texts_.keys().members, metrics);
 }
 
 void Records::PushCopy(const CUpti_Activity* record, const Pauses& paused) {

@@ -14,6 +14,7 @@
 #include "correlation.h"
 #include "graph_runs.h"
 #include "layout.h"
+#include "metrics.h"
 #include "pauses.h"
 #include "texts.h"
 #include "tracks.h"
@@ -27,6 +28,7 @@ class Records {
     uint64_t pushed = 0;    // spans
     uint64_t unlinked = 0;  // among them, without an arrow from their launch
     uint64_t by_graph = 0;  // with an arrow by what their graph did before (graph_runs.h)
+    uint64_t repeats = 0;   // left out: further passes over a kernel, for its metrics
     uint64_t paused = 0;    // left out: launched in control steps
     uint64_t lost = 0;      // without times, or without room for a track
     uint64_t damaged = 0;   // buffers that broke off
@@ -38,8 +40,9 @@ class Records {
   Records(const Records&) = delete;
   Records& operator=(const Records&) = delete;
 
-  // Once. `launches` stays the caller's.
-  void Prepare(const crosscut_host* host, const CorrelationTable* launches, uint32_t flows);
+  // Once. `launches` and `metrics` stay the caller's.
+  void Prepare(const crosscut_host* host, const CorrelationTable* launches, Metrics* metrics,
+               uint32_t flows);
   // A new session.
   void Renew() { counts_ = Counts(); }
   // Of a CUPTI of `version`.
@@ -53,6 +56,8 @@ class Records {
   bool Add(uint8_t* buffer, size_t valid);
   // Hands over what was added. `paused` is on CUPTI's clock.
   void Push(const Pauses& paused);
+  // What was measured of all that ran until `at_ns`, CUPTI's clock; a word of the host's.
+  void PushWindow(uint32_t metrics, int64_t at_ns);
 
   const Counts& counts() const { return counts_; }
   bool empty() const { return count_ == 0; }
@@ -90,6 +95,7 @@ class Records {
   const crosscut_host* host_ = nullptr;
   const Api* api_ = nullptr;
   const CorrelationTable* launches_ = nullptr;
+  Metrics* metrics_ = nullptr;
   CorrelationTable externals_;
   GraphRuns graph_runs_;
   Texts texts_;

@@ -93,6 +93,8 @@ void Session::StartInTurn() {
   away_ns_ = deaf_since_ns_ = deaf_ns_ = 0;
   hand_overs_ = away_launches_ = cut_calls_ = 0;
   if (theirs_ == CROSSCUT_PROFILERS_NONE) who_[0] = '\0';
+  metrics_.Renew();
+  metrics_.Ask(host_, ReadMetricOptions(host_, complaint_, sizeof complaint_), options_.flows);
   calls_.Renew();
   launches_.Clear();
   {
@@ -174,6 +176,7 @@ void Session::StopInTurn() {
 // Hands over what there is, and has CUPTI give back every buffer: what it is left with, another
 // tool would get. The clock's last reading must come after the last record.
 void Session::StopRecords() {
+  metrics_.End();
   const auto take = [this] {
     const CUptiResult result = api_.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     if (result != CUPTI_SUCCESS) NoteWithout("the last flush", result);
@@ -185,6 +188,7 @@ void Session::StopRecords() {
   if (buffers_.any_out()) take();
   buffers_.Renew();  // what comes now is too late
   const std::lock_guard lock(records_mutex_);
+  PushWindows();
   clock_.Read();
   clock_.Stop();
   attached_.store(false);
@@ -205,10 +209,14 @@ void Session::Flush() {
     }
     if (is_attached()) {
       if (subscriber_ == nullptr) HearAgain();
+      const MetricOptions metrics = ReadMetricOptions(host_, complaint_, sizeof complaint_);
+      const bool other_metrics = !metrics_.Knows(metrics);
+      if (other_metrics) metrics_.End();
       const CUptiResult result = api_.ActivityFlushAll(0);
       if (result != CUPTI_SUCCESS) NoteWithout("a flush", result);
       Drain(true);
       CountDrops();
+      if (other_metrics) MeasureOther(metrics);
       const std::lock_guard lock(records_mutex_);
       clock_.Read();
       flushed_ns_ = host_->now_ns(host_->host);
@@ -240,9 +248,15 @@ void Session::Calibrate() {
 }
 
 bool Session::FindLibrary(Search search) {
-  char why[256];
+  char why[320];
   has_api_ = LoadCupti(options_.library, search, &api_, why, sizeof why);
-  if (!has_api_ && search == Search::kEverywhere) Tell("missing", why);
+  if (!has_api_ && search == Search::kEverywhere) {
+    const size_t used = std::strlen(why);
+    if (metrics_.is_asked()) {
+      std::snprintf(why + used, sizeof why - used, "; so there are no hardware metrics either");
+    }
+    Tell("missing", why);
+  }
   return has_api_;
 }
 
@@ -250,9 +264,9 @@ void Session::PrepareOnce() {
   if (prepared_) return;
   prepared_ = true;
   launches_.Prepare(options_.flows);
-  calls_.Prepare(host_, options_, &launches_);
+  calls_.Prepare(host_, options_, &launches_, &metrics_);
   std::lock_guard<std::mutex> lock(records_mutex_);
-  records_.Prepare(host_, &launches_, options_.flows);
+  records_.Prepare(host_, &launches_, &metrics_, options_.flows);
   buffers_.Prepare(options_.buffers, options_.buffer_bytes);
 }
 
@@ -314,6 +328,7 @@ bool Session::StartRecords() {
   }
   if (!EnableKinds()) return false;
   attached_.store(true);
+  BeginMetrics();
   return true;
 }
 
@@ -415,8 +430,11 @@ void Session::Detach() {
 
 void Session::OnCall(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId call,
                      const void* data) {
-  static_cast<Session*>(self)->calls_.On(domain, call,
-                                         static_cast<const CUpti_CallbackData*>(data));
+  auto* session = static_cast<Session*>(self);
+  if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+    return session->metrics_.Forget(static_cast<const CUpti_ResourceData*>(data)->context);
+  }
+  session->calls_.On(domain, call, static_cast<const CUpti_CallbackData*>(data));
 }
 
 void Session::OnRequest(uint8_t** buffer, size_t* bytes, size_t* most_records) {
@@ -435,7 +453,7 @@ void Session::OnComplete(CUcontext, uint32_t, uint8_t* buffer, size_t, size_t va
     case Buffers::Kind::kFilled:
       // The host asks for a flush now and then; busy programs cannot wait for it. On CUPTI's own
       // thread, and not where one that flushes is at it.
-      if (session->buffers_.Scarce()) session->Drain(false);
+      if (session->buffers_.Scarce() && !session->metrics_.measures()) session->Drain(false);
   }
 }
 
@@ -456,6 +474,7 @@ void Session::Drain(bool wait) {
   uint8_t* held[kMostHeld];
   uint32_t count = 0;
   const auto push = [&] {
+    metrics_.AwaitOpen();
     records_.Push(paused);
     while (count != 0) buffers_.Recycle(held[--count]);
   };
@@ -522,7 +541,7 @@ void Session::NoteWithout(const char* what, CUptiResult code) {
 void Session::TellOutcome() {
   std::lock_guard<std::mutex> lock(records_mutex_);
   const Records::Counts& counts = records_.counts();
-  char text[1024];
+  char text[2048];
   size_t used = 0;
   const auto add = [&](const char* format, auto... values) {
     const int length = std::snprintf(text + used, sizeof text - used, format, values...);
@@ -531,6 +550,9 @@ void Session::TellOutcome() {
   const auto number = [](uint64_t value) { return static_cast<unsigned long long>(value); };
   char away[560];
   AddAway(away, sizeof away);
+  char metrics[700];
+  const bool lacks_metrics = metrics_.AddOutcome(metrics, sizeof metrics);
+  add("%s", metrics);
   add("%s%stimes by %s, read to +- %lld ns", away, away[0] == '\0' ? "" : "; ",
       clock_.is_ours() ? "the host's clock" : "CUPTI's clock",
       static_cast<long long>(clock_.error_ns()));
@@ -539,6 +561,7 @@ void Session::TellOutcome() {
   if (counts.by_graph != 0) {
     add(", %llu in loops of graphs, taken for the graph's launch before", number(counts.by_graph));
   }
+  if (counts.repeats != 0) add(", %llu passes more for metrics", number(counts.repeats));
   if (counts.paused != 0) add(", %llu left out in control steps", number(counts.paused));
   if (drops_ != 0) add("; CUPTI dropped %llu records", number(drops_));
   if (refusals_ != 0) add("; no buffer was free %llu times (option buffers)", number(refusals_));
@@ -559,7 +582,7 @@ void Session::TellOutcome() {
         static_cast<long long>(clock_.jump_ns() / 1000));
     return Tell("conflict", text);
   }
-  Tell(away[0] == '\0' ? "on" : "conflict", text);
+  Tell(away[0] == '\0' && !lacks_metrics ? "on" : "conflict", text);
 }
 
 }  // namespace crosscut::cupti

@@ -21,6 +21,7 @@
 #include "clock.h"
 #include "correlation.h"
 #include "library.h"
+#include "metrics.h"
 #include "options.h"
 #include "pauses.h"
 #include "records.h"
@@ -88,6 +89,11 @@ class Session {
   void StartInTurn();
   void StopInTurn();
   void BeginAttachment();
+  // ---- measuring.cc
+  void BeginMetrics();
+  void MeasureOther(const MetricOptions& options);
+  // With records_mutex_.
+  void PushWindows();
   // ---- hand_over.cc: with the turn
   void Follow();
   void HandOver();
@@ -131,6 +137,7 @@ class Session {
   char without_[256];           // what CUPTI refused
   Buffers buffers_;
   CorrelationTable launches_;
+  Metrics metrics_;
   Calls calls_;
   // The program's own profilers. With the turn, or the attaching thread's.
   uint64_t order_ = 0;  // of the latest that was told

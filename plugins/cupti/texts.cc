@@ -66,7 +66,8 @@ void Texts::Prepare(const crosscut_host* host) {
              {&keys_.wait_ns, "wait_ns"},
              {&keys_.event, "event"},
              {&keys_.ns, "ns"},
-             {&keys_.thread, "thread"}};
+             {&keys_.thread, "thread"},
+             {&keys_.members, "{}"}};
   for (const auto& entry : all) *entry.key = host->word(host->host, entry.text, SIZE_MAX);
 }
 
@@ -133,6 +134,8 @@ uint32_t Texts::Set(unsigned memory) {
 }
 
 uint32_t Texts::Graph() { return Cached(&graph_, "CUDA graph", CROSSCUT_ON_DEVICE); }
+
+uint32_t Texts::Metrics() { return Cached(&metrics_, "Hardware metrics", CROSSCUT_ON_DEVICE); }
 
 uint32_t Texts::Synchronisation(unsigned type) {
   constexpr const char* kTypes[kWaits] = {"wait", "wait for event", "stream waits for event",

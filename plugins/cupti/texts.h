@@ -19,6 +19,7 @@ struct Keys {
   uint32_t bytes, value, source_device, target_device;
   uint32_t graph, graph_node, source_node, external;
   uint32_t wait_ns, event, ns, thread;
+  uint32_t members;  // "{}": the value is a JSON object, whose members are arguments
 };
 
 class Texts {
@@ -40,6 +41,7 @@ class Texts {
   uint32_t Graph();
   uint32_t Synchronisation(unsigned type);
   uint32_t Overhead(unsigned kind);
+  uint32_t Metrics();  // "Hardware metrics", of a window
 
  private:
   static constexpr uint32_t kSlots = 1 << 15;
@@ -56,7 +58,8 @@ class Texts {
   Slot* kernels_ = nullptr;  // kSlots, open addressing by hash
   uint32_t used_ = 0;
   uint32_t copies_[kCopies][kMemories][kMemories] = {};
-  uint32_t sets_[kMemories] = {}, waits_[kWaits] = {}, overheads_[kOverheads] = {}, graph_ = 0;
+  uint32_t sets_[kMemories] = {}, waits_[kWaits] = {}, overheads_[kOverheads] = {}, graph_ = 0,
+           metrics_ = 0;
   Keys keys_ = {};
 };
 

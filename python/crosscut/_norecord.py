@@ -67,6 +67,10 @@ def start(**options: Any) -> int:
     return _OFF
 
 
+def plugin_option(_key: str, _value: str | None) -> None:
+    return None
+
+
 def whole(on: bool) -> int:
     return _OFF
 

@@ -26,7 +26,7 @@ from torch.profiler import (DeviceType, ExecutionTraceObserver, ProfilerAction, 
 import crosscut
 from crosscut import _record
 from crosscut.reading import Run
-from crosscut.torch_arguments import OF_TRACES, options, tell_what_is_left
+from crosscut.torch_arguments import OF_TRACES, counters, options, tell_what_is_left
 from crosscut.torch_events import Event
 from crosscut.torch_recorder import Recorder, Settings, export
 
@@ -126,7 +126,7 @@ class profile(torch.profiler.profile):  # noqa: N801 - torch.profiler's name
         return Settings(
             shapes=self.record_shapes, memory=self.profile_memory, stacks=self.with_stack,
             flops=self.with_flops, steps=self.record_steps, accumulates=self.acc_events,
-            device=device,
+            device=device, counters=counters(self.experimental_config),
             host=(ProfilerActivity.CPU in self.activities
                   and self._filters.get(ProfilerActivity.CPU) != set()),
             threads=config.get("profile_all_threads", False),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from typing import Any
@@ -10,7 +11,12 @@ from torch.profiler import ProfilerActivity, supported_activities
 
 OF_TRACES = {"capture_overload_names", "adjust_profiler_step"}  # change how traces are written
 _CARRIED_OUT = OF_TRACES | {"verbose", "profile_all_threads", "record_python_gc_info",
-                            "expose_kineto_event_metadata", "trace_only"}
+                            "expose_kineto_event_metadata", "trace_only", "profiler_metrics"}
+# What Kineto has names of its own for, in CUPTI's.
+_KINETOS_METRICS = {
+    "kineto__cuda_core_flops": [f"smsp__sass_thread_inst_executed_op_{of}_pred_on.sum" for of in (
+        "dadd", "dfma", "dmul", "hadd", "hfma", "hmul", "fadd", "ffma", "fmul")],
+    "kineto__tensor_core_insts": ["sm__inst_executed_pipe_tensor.sum"]}
 # What Kineto calls the kinds of events of ProfilerActivity.CPU.
 _OF_THE_HOST = {"CPU_OP", "CPU_INSTANT_EVENT", "USER_ANNOTATION", "PYTHON_FUNCTION",
                 "EXTERNAL_CORRELATION", "CUDA_RUNTIME", "CUDA_DRIVER", "XPU_RUNTIME",
@@ -34,10 +40,29 @@ def names(config: Any) -> list[str]:
     return found if len(found) == count else [f"option {place}" for place in range(count)]
 
 
+def counters(config: Any) -> dict[str, str]:
+    """What the CUPTI plugin is to measure, as its options; {} where nothing is asked for. Per
+    kernel, kernels run as often as it takes, as in Kineto."""
+    asked = options(config)
+    metrics = [name for metric in asked.get("profiler_metrics", ())
+               for name in _KINETOS_METRICS.get(metric, [metric])]
+    if not metrics:
+        return {}
+    per_kernel = bool(asked.get("profiler_measure_per_kernel"))
+    return {"metrics_per": "kernel" if per_kernel else "window",
+            "metrics_replay": "on" if per_kernel else "off", "metrics": "+".join(metrics)}
+
+
 def tell_what_is_left(profile: Any) -> None:
     """Warns of each argument of a torch.profiler.profile that changes nothing. RuntimeError, as in
     torch.profiler, for kinds of events that there are none of."""
-    for name in sorted(options(profile.experimental_config).keys() - _CARRIED_OUT):
+    carried_out = _CARRIED_OUT
+    if counters(profile.experimental_config):
+        carried_out = carried_out | {"profiler_measure_per_kernel"}
+        if "libcrosscut_cupti.so" not in os.environ.get("CROSSCUT_PLUGINS", ""):
+            _warn("experimental_config: profiler_metrics: nothing reads counters here: run the "
+                  "program under crosscut record, on a machine with an NVIDIA driver")
+    for name in sorted(options(profile.experimental_config).keys() - carried_out):
         _warn(f"experimental_config: {name} has no effect")
     if profile.with_modules and not profile.with_stack:
         _warn("with_modules: modules are in the tables `modules` and `backward` of `run`; they are "

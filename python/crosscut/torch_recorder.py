@@ -29,9 +29,10 @@ from crosscut.reading import Run
 @dataclasses.dataclass(frozen=True)
 class Settings:
     """What a profile was asked for. `device`: what work on devices is called, None: nobody asked
-    for it. `host`: whether its own calls are asked for. `threads`: whether events are those of all
-    threads; `collections`: whether the garbage collector's are among them. `timeout_s`: how long
-    events may be made of a recording."""
+    for it. `counters`: what of a device's performance counters, as options of the plugin. `host`:
+    whether its own calls are asked for. `threads`: whether events are those of all threads;
+    `collections`: whether the garbage collector's are among them. `timeout_s`: how long events may
+    be made of a recording."""
 
     shapes: bool = False
     memory: bool = False
@@ -40,6 +41,7 @@ class Settings:
     steps: bool = False
     accumulates: bool = False
     device: str | None = None
+    counters: dict[str, str] = dataclasses.field(default_factory=dict)
     host: bool = True
     threads: bool = False
     collections: bool = False

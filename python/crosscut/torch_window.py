@@ -35,11 +35,19 @@ class Asked(Protocol):
     def flops(self) -> bool: ...
     @property
     def device(self) -> str | None: ...
+    @property
+    def counters(self) -> dict[str, str]: ...
 
 
 def cycle(run: str, asked: Asked) -> Session | Window:
     """Of a profile that begins now. `run`: where its run will be."""
     return (Window if crosscut.active() or _record.armed() else Session)(run, asked)
+
+
+def _measure(counters: dict[str, str], on: bool) -> None:
+    """Has plugins read a device's counters, or not any more: they have followed on return."""
+    for key, value in counters.items() if on else reversed(counters.items()):
+        _record.plugin_option(key, value if on else None)
 
 
 class Session:
@@ -65,6 +73,7 @@ class Session:
 
     def resume(self) -> None:
         """The last that a profile does before the program goes on."""
+        _measure(self._asked.counters, True)
         crosscut.resume()
         if self._asked.stacks:
             _record.ours(_sources.follow_calls, True, True)
@@ -74,6 +83,7 @@ class Session:
         if self._asked.stacks:
             _record.ours(_sources.follow_calls, False)
         crosscut.pause()
+        _measure(self._asked.counters, False)
 
     def tell(self, key: str, value: str) -> None:
         """A fact of the run."""
@@ -87,6 +97,7 @@ class Session:
         """Of one that is open."""
         if self._asked.stacks:
             _sources.follow_calls(False)
+        _measure(self._asked.counters, False)
         crosscut.stop()
 
     def made(self) -> str:
@@ -142,6 +153,7 @@ class Window:
         """What runs now is told anew where the recording has Python's calls."""
         if self._asked.stacks and self._extras["calls"]:
             _sources.follow_calls(False)
+        _measure(self._asked.counters, True)
         self._begin = (_record.now(), time.monotonic_ns())
         if self._asked.stacks:
             _sources.follow_calls(True, builtins=True)
@@ -158,6 +170,7 @@ class Window:
         assert self._begin is not None
         if self._asked.stacks:
             _sources.follow_calls(False)
+        _measure(self._asked.counters, False)
         begin, begin_ns = self._begin
         self._parts.append((begin, _record.now(), begin_ns, time.monotonic_ns()))
         self._begin = None

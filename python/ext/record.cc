@@ -390,6 +390,8 @@ PyMethodDef functions[] = {
     {"other_profiler", OtherProfiler, METH_VARARGS,
      "who, moment: a profiler of the program's own starts (0), has started (1), ends (2), ended "
      "(3)."},
+    {"plugin_option", PluginOption, METH_VARARGS,
+     "key, value: a setting of plugins; None takes it back."},
     {"collected", Collected, METH_VARARGS,
      "source, format, bytes, begin_realtime_ns, error_ns; a CROSSCUT_E* code."},
     {"now", Now, METH_NOARGS, "The recorder's clock, in ticks."},

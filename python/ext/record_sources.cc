@@ -12,6 +12,7 @@
 // the program's is not announced.
 #pragma weak crosscut_collected
 #pragma weak crosscut_other_profiler
+#pragma weak crosscut_plugin_option
 
 namespace crosscut::python {
 namespace {
@@ -104,6 +105,16 @@ PyObject* OtherProfiler(PyObject*, PyObject* args) {
   if (crosscut_other_profiler != nullptr) {
     const Detached detached;
     crosscut_other_profiler(who, static_cast<crosscut_profiler_moment>(moment));
+  }
+  Py_RETURN_NONE;
+}
+
+PyObject* PluginOption(PyObject*, PyObject* args) {
+  const char *key = nullptr, *value = nullptr;
+  if (!PyArg_ParseTuple(args, "sz:plugin_option", &key, &value)) return nullptr;
+  if (crosscut_plugin_option != nullptr) {
+    const Detached detached;
+    crosscut_plugin_option(key, value);
   }
   Py_RETURN_NONE;
 }

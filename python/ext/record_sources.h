@@ -28,6 +28,9 @@ PyObject* Aside(PyObject*, PyObject* callable);
 // other_profiler(who, moment): crosscut_other_profiler(), without the GIL.
 PyObject* OtherProfiler(PyObject*, PyObject* args);
 
+// plugin_option(key, value or None): crosscut_plugin_option(), without the GIL.
+PyObject* PluginOption(PyObject*, PyObject* args);
+
 // collected(source, format, bytes, begin_realtime_ns, error_ns) -> a CROSSCUT_E* code.
 PyObject* Collected(PyObject*, PyObject* args);
 

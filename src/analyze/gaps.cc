@@ -10,6 +10,7 @@
 #include "src/analyze/columns.h"
 #include "src/analyze/context.h"
 #include "src/analyze/devices/graph_launches.h"
+#include "src/analyze/devices/kernel_metrics.h"
 #include "src/base/counted.h"
 #include "src/trace/ranks.h"
 
@@ -320,6 +321,21 @@ void TellGraphs(const trace::Trace& trace, const Context& context, std::vector<s
   }
 }
 
+void TellMetrics(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {
+  ByProcess sentences(context);
+  const std::vector<Measured> measured = MeasuredIn(trace);
+  for (uint32_t p = 0; p < measured.size(); ++p) {
+    if (measured[p].kernels + measured[p].windows == 0) continue;
+    std::string how;
+    if (measured[p].kernels != 0) how = ", for which each kernel ran alone";
+    if (measured[p].passes > 1)
+      how += " and up to " + std::to_string(measured[p].passes) + " times";
+    sentences.Add(p, "Hardware metrics were read in ",
+                  how + ": times of this run are not comparable with those of others.");
+  }
+  sentences.Tell(out);
+}
+
 // In control steps nothing sees a scope begin. That hides none but those steps' own, unless scopes
 // last over steps.
 void TellScopes(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {
@@ -390,6 +406,7 @@ std::vector<std::string> Gaps(const trace::Trace& trace, const Context& context)
   TellRepairs(trace, out);
   TellOutside(trace, context, out);
   TellGraphs(trace, context, out);
+  TellMetrics(trace, context, out);
   TellScopes(trace, context, out);
   TellAfterSteps(trace, context, out);
   TellCorrection(trace, context, out);

@@ -17,6 +17,7 @@
 #include "src/base/testing/emulator.h"
 #include "src/host/collect_buffer.h"
 #include "src/host/plugin.h"
+#include "src/host/program_options.h"
 #include "src/host/registration.h"
 
 // TensorFlow's status functions as a program exports them that has TensorFlow in it.
@@ -213,6 +214,15 @@ TEST_F(HostTest, SettingsOfAnyLengthReachThePlugin) {
   for (const char* variable : {"OTHER", "Mode", "MODE"}) {
     unsetenv((std::string("CROSSCUT_PLUGIN_") + variable).c_str());
   }
+}
+
+TEST_F(HostTest, SettingsOfTheProgramComeBeforeOthersUntilTheyAreTakenBack) {
+  ASSERT_TRUE(SetProgramOption("mode", "nothing"));
+  Round(LoadWith(",mode=another"));
+  EXPECT_TRUE(collected.empty());
+  ASSERT_TRUE(SetProgramOption("mode", nullptr));
+  Round(LoadWith(",mode=another"));
+  EXPECT_EQ(collected.size(), 1u);
 }
 
 TEST_F(HostTest, ASessionThatIsDroppedIsStoppedAndNotCollected) {

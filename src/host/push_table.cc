@@ -14,6 +14,7 @@
 #include "src/base/time.h"
 #include "src/collect/clock.h"
 #include "src/collect/recorder.h"
+#include "src/host/program_options.h"
 
 namespace crosscut::host {
 namespace {
@@ -196,6 +197,7 @@ void PushTable::ProbeCost(void* host, uint32_t probe, int64_t inside, int64_t ou
 
 const char* PushTable::Option(const char* key) {
   if (key == nullptr) return nullptr;
+  if (const char* ours = ProgramOption(key)) return ours;
   const char* set = Find({options_.data(), options_.size()}, key, Same);
   return set != nullptr ? set : Find({environment_.data(), environment_.size()}, key, Upper);
 }

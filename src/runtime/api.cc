@@ -156,4 +156,18 @@ int crosscut_other_profiler(const char* who, crosscut_profiler_moment moment) {
   return CROSSCUT_OK;
 }
 
+int crosscut_plugin_option(const char* key, const char* value) {
+  if (key == nullptr || key[0] == '\0') {
+    return crosscut::record::Fail(CROSSCUT_EINVAL, "an option needs a key");
+  }
+  if (!crosscut::host::SetProgramOption(key, value)) {
+    return crosscut::record::Fail(CROSSCUT_ENOMEM, "there is no memory for an option");
+  }
+  constexpr int kPatienceMs = 1000;  // as long as a flush may take
+  auto& plugins = crosscut::host::Registry::Get();
+  plugins.Flush();
+  (void)plugins.Await(kPatienceMs);  // one that does not answer is told of elsewhere
+  return CROSSCUT_OK;
+}
+
 }  // extern "C"

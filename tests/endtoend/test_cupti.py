@@ -1,12 +1,14 @@
 """CUPTI's plugin in real recordings: with a simulated libcupti and device, and without either."""
 
+import collections
 import ctypes
+import json
 import os
 import subprocess
 import sys
 
 import pytest
-from runs import PACKAGE, ROOT, record, record_script, table
+from runs import PACKAGE, ROOT, crosscut, record, record_script, table
 from test_adds_up import check_sums
 
 PLUGIN = PACKAGE / "crosscut" / "plugins" / "cupti" / "libcrosscut_cupti.so"
@@ -182,3 +184,78 @@ def test_without_a_driver_it_is_missing_and_says_so(tmp_path):
     row = source(tmp_path / "run")
     assert row["state"] == "missing", row
     assert "libcuda.so.1" in row["message"]
+
+
+METRICS = ",metrics=sm__cycles_elapsed.max+dram__bytes.sum"
+COUNTERS = """
+cuda.fake_counters.argtypes = [ctypes.c_double, ctypes.c_size_t]
+cuda.fake_counters({cycles_per_us}, {metrics_a_pass})
+"""
+
+
+def measured(folder, options, cycles_per_us=1.51, metrics_a_pass=64, before=""):
+    counters = COUNTERS.format(cycles_per_us=cycles_per_us, metrics_a_pass=metrics_a_pass)
+    done = record_script(folder / "run", PROGRAM + counters + before + WORK,
+                         plugin(METRICS + options), "--control-steps=0")
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+    return folder / "run", "\n".join(row["message"] for row in table(folder / "run", "gaps"))
+
+
+def counts(run):
+    return {row["name"]: row["count"] for row in table(run, "kernels")}
+
+
+@pytest.mark.parametrize("options, metrics_a_pass, passes", [
+    ("", 64, 1), (",metrics_replay=on", 64, 1), (",metrics_replay=on", 1, 2)])
+def test_metrics_of_kernels_are_what_the_counters_said(tmp_path, options, metrics_a_pass, passes):
+    run, gaps = measured(tmp_path, options, metrics_a_pass=metrics_a_pass)
+    rows = {(row["kernel"], row["metric"]): row for row in table(run, "kernel_metrics")}
+    assert set(rows) == {("gemm(float*)", "sm__cycles_elapsed.max"),
+                         ("gemm(float*)", "dram__bytes.sum")}  # no node of a graph
+    cycles, size = (rows["gemm(float*)", name] for name in ("sm__cycles_elapsed.max",
+                                                            "dram__bytes.sum"))
+    assert (cycles["count"], cycles["unit"], size["count"], size["unit"]) == (
+        100, "cycles", 100, "bytes")
+    assert {float(cycles[of]) for of in ("mean", "min", "max")} == {604}
+    assert {float(size[of]) for of in ("mean", "min", "max")} == {0.125}
+    assert counts(run) == {"gemm(float*)": 100, "node(float*)": 200}
+    assert "times of this run are not comparable" in gaps
+    assert ("up to 2 times" in gaps) == (passes == 2)
+    crosscut("export", run, "--to", "chrome", "-o", tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    kernels = [event["args"] for event in events if event.get("cat") == "kernel"]
+    assert collections.Counter(args.get("dram__bytes.sum") for args in kernels) == {
+        0.125: 100, None: 200}
+    again = tmp_path / "trace.json"
+    assert table(again, "kernel_metrics") == table(run, "kernel_metrics")
+
+
+def test_metrics_of_a_window_are_those_of_all_kernels(tmp_path):
+    run, gaps = measured(tmp_path, ",metrics_per=window", cycles_per_us=1.5)
+    rows = {row["metric"]: row for row in table(run, "kernel_metrics")}
+    assert {row["kernel"] for row in rows.values()} == {"(all of a window)"}
+    assert float(rows["sm__cycles_elapsed.max"]["mean"]) == 100 * 600
+    assert float(rows["dram__bytes.sum"]["mean"]) == 100 * 0.125
+    assert "times of this run are not comparable" in gaps and "ran alone" not in gaps
+
+
+@pytest.mark.parametrize("before, options, words", [
+    ("cuda.fake_refuse(b'RangeProfilerEnable', 35)\n", "", "NVreg_RestrictProfilingToAdminUsers=0"),
+    ("cuda.fake_refuse(b'RangeProfilerSetConfig', 25)\n", "", "holds the device's performance"),
+    ("", ",metrics=sm__of_tomorrow.sum", "no metric sm__of_tomorrow.sum")])
+def test_where_no_metrics_are_to_be_had_a_gap_says_why_and_the_rest_is_recorded(
+        tmp_path, before, options, words):
+    run, gaps = measured(tmp_path, options, before=before)
+    assert "Source cupti: a conflict in" in gaps and words in gaps
+    assert "not comparable" not in gaps
+    assert table(run, "kernel_metrics") == []
+    assert counts(run) == {"gemm(float*)": 100, "node(float*)": 200}
+
+
+@pytest.mark.skipif(has_driver(), reason="this machine has a driver")
+def test_metrics_without_a_driver_are_told_to_be_missing(tmp_path):
+    done = record_script(tmp_path / "run", "print('done')", f"--plugin={PLUGIN}{METRICS}")
+    assert done.stdout == "done\n"
+    gaps = " ".join(row["message"] for row in table(tmp_path / "run", "gaps"))
+    assert "no NVIDIA driver on this machine" in gaps
+    assert "so there are no hardware metrics either" in gaps

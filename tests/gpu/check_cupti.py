@@ -123,6 +123,39 @@ def check_driver_api(folder):
           result.returncode != 0 and "CUDA error 100" in result.stderr, result.stdout)
 
 
+def check_metrics(folder):
+    """A launch of cuda_program.py is one block of one warp."""
+    names = ("sm__ctas_launched.sum", "sm__warps_launched.sum")
+    for options, what in (("", "(kernel)"), (",metrics_per=window", "(window)")):
+        run = folder / f"metrics{what}"
+        result = record(run, python("cuda_program.py"), "--control-steps=0",
+                        f"--plugin={PLUGIN.name},metrics={'+'.join(names)}{options}",
+                        timeout=LIMIT_S)
+        check(f"the program ends as it does alone {what}", result.returncode == 0,
+              result.stderr[-800:])
+        message = source(run).get("message", "")
+        for row in table(run, "kernel_metrics"):
+            note(f"metric: {row}")
+        if "hardware metrics are missing" in message:
+            check("a gap says why there are no metrics",
+                  any("hardware metrics are missing" in row["message"]
+                      for row in table(run, "gaps")))
+            continue
+        found = {name: len(ns) for name, ns in device_events(run).items()}
+        given = json.loads(result.stdout)
+        check(f"every kernel, copy and set is there once {what}", sum(found.values()) ==
+              given["kernels"] + given["copies"] + given["sets"], (found, given))
+        rows = {row["metric"]: row for row in table(run, "kernel_metrics")}
+        check(f"every metric has a row {what}", set(rows) == set(names), rows)
+        for name, row in rows.items():
+            if options == "":
+                check(f"{name} of each kernel is 1", float(row["min"]) == float(row["max"]) == 1,
+                      row)
+            else:  # from the first launch on, graphs included
+                check(f"{name} of the window is the number of kernels",
+                      float(row["mean"]) == given["kernels"], (row, given))
+
+
 def compiled(folder, name):
     binary = folder / name
     major, minor = device_capability()
@@ -303,6 +336,7 @@ print("done")
 def checks(rounds):
     """What there is to check on this machine: name, function of the folder."""
     yield "driver", check_driver_api
+    yield "metrics", check_metrics
     if shutil.which("nvcc"):
         yield "runtime", check_runtime_api
         yield "clock", check_clock

@@ -30,6 +30,7 @@ Api FakeCupti::table() const {
   FillCallbacks(&api);
   FillSwitches(&api);
   FillActivities(&api);
+  current_->counters.FillTable(&api);
   return api;
 }
 
@@ -206,7 +207,17 @@ void FakeCupti::CallBack(CUpti_CallbackDomain domain, CUpti_CallbackId call, con
   data.callbackSite = site;
   data.functionName = function;
   data.correlationId = id;
+  data.context = Context();
   callback(callback_data_, domain, call, &data);
+}
+
+void FakeCupti::DestroyContext() {
+  constexpr CUpti_CallbackId kGoes = CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING;
+  const CUpti_CallbackFunc callback = callback_;
+  if (callback == nullptr || !CallsBack(CUPTI_CB_DOMAIN_RESOURCE, kGoes)) return;
+  CUpti_ResourceData data = {};
+  data.context = Context();
+  callback(callback_data_, CUPTI_CB_DOMAIN_RESOURCE, kGoes, &data);
 }
 
 uint32_t FakeCupti::Launch() {

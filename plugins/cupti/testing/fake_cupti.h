@@ -18,6 +18,7 @@
 
 #include "../api.h"
 #include "../layout.h"
+#include "fake_counters.h"
 
 namespace crosscut::cupti {
 
@@ -41,6 +42,9 @@ class FakeCupti {
   bool hold_back = false;                                 // buffers come back at Release() only
   std::function<void(const std::string&)> meanwhile;      // called as a function is, by its name
   uint64_t drop = 0;  // records, beside those that found no buffer
+
+  FakeCounters counters;
+  inline static thread_local uintptr_t context = 1;  // of the calling thread; 0: none
 
   // ---- To ask ----------------------------------------------------------------------------------
   std::map<std::string, int> asked;  // calls by function
@@ -70,6 +74,9 @@ class FakeCupti {
   }
   uint32_t Launch();       // cudaLaunchKernel
   uint32_t LaunchGraph();  // cudaGraphLaunch
+  static CUcontext Context() { return reinterpret_cast<CUcontext>(context << 12); }
+  // The calling thread's context goes.
+  void DestroyContext();
   // The record of a kernel with usual values.
   static CUpti_ActivityKernel7 Kernel(uint32_t correlation, int64_t begin_ns, int64_t end_ns);
   // Into the buffer of `thread`; dropped and counted where no buffer is to be had.
@@ -94,6 +101,7 @@ class FakeCupti {
   void Finalize();
 
  private:
+  friend class FakeCounters;
   struct Buffer {
     uint8_t* memory;
     size_t bytes, valid;

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <deque>
+#include <map>
 #include <mutex>
 
 #include "fake_cupti.h"
@@ -50,6 +51,8 @@ struct Device {
   std::mutex mutex;
   int64_t free_ns = 0;
   std::deque<CUpti_ActivityKernel7> running;
+
+  std::map<uint32_t, int64_t> lengths;  // of kernels, by launch
 
   // Returns the end.
   int64_t Run(uint32_t launch, int64_t ns, uint64_t node, const char* name) {
@@ -127,6 +130,35 @@ EXPORT CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext context, uint32_t
   return Table().ActivityGetNumDroppedRecords(context, stream, dropped);
 }
 
+#define FORWARD(function, params) \
+  EXPORT CUptiResult cupti##function(params##_Params* p) { return Table().function(p); }
+FORWARD(DeviceGetChipName, CUpti_Device_GetChipName)
+FORWARD(ProfilerInitialize, CUpti_Profiler_Initialize)
+FORWARD(ProfilerDeInitialize, CUpti_Profiler_DeInitialize)
+FORWARD(ProfilerHostInitialize, CUpti_Profiler_Host_Initialize)
+FORWARD(ProfilerHostDeinitialize, CUpti_Profiler_Host_Deinitialize)
+FORWARD(ProfilerHostGetMetricProperties, CUpti_Profiler_Host_GetMetricProperties)
+FORWARD(ProfilerHostConfigAddMetrics, CUpti_Profiler_Host_ConfigAddMetrics)
+FORWARD(ProfilerHostGetConfigImageSize, CUpti_Profiler_Host_GetConfigImageSize)
+FORWARD(ProfilerHostGetConfigImage, CUpti_Profiler_Host_GetConfigImage)
+FORWARD(ProfilerHostGetNumOfPasses, CUpti_Profiler_Host_GetNumOfPasses)
+FORWARD(ProfilerHostEvaluateToGpuValues, CUpti_Profiler_Host_EvaluateToGpuValues)
+FORWARD(RangeProfilerEnable, CUpti_RangeProfiler_Enable)
+FORWARD(RangeProfilerDisable, CUpti_RangeProfiler_Disable)
+FORWARD(RangeProfilerGetCounterDataSize, CUpti_RangeProfiler_GetCounterDataSize)
+FORWARD(RangeProfilerCounterDataImageInitialize, CUpti_RangeProfiler_CounterDataImage_Initialize)
+FORWARD(RangeProfilerSetConfig, CUpti_RangeProfiler_SetConfig)
+FORWARD(RangeProfilerStart, CUpti_RangeProfiler_Start)
+FORWARD(RangeProfilerPushRange, CUpti_RangeProfiler_PushRange)
+FORWARD(RangeProfilerPopRange, CUpti_RangeProfiler_PopRange)
+FORWARD(RangeProfilerStop, CUpti_RangeProfiler_Stop)
+FORWARD(RangeProfilerDecodeData, CUpti_RangeProfiler_DecodeData)
+FORWARD(RangeProfilerGetCounterDataInfo, CUpti_RangeProfiler_GetCounterDataInfo)
+#undef FORWARD
+EXPORT CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t* device) {
+  return Table().GetDeviceId(context, device);
+}
+
 // ---- For the program ---------------------------------------------------------------------------
 
 namespace {
@@ -157,7 +189,14 @@ EXPORT void fake_copy() {
 EXPORT void fake_launch(const char* name, int64_t ns) {
   Cupti().Call(CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,
                "cudaLaunchKernel", [&](uint32_t id) {
-                 device.Run(id, ns, 0, name);
+                 {
+                   const std::lock_guard<std::mutex> lock(device.mutex);
+                   device.lengths[id] = ns;
+                 }
+                 for (size_t left = Cupti().counters.Run(FakeCupti::Context(), id); left > 0;
+                      --left) {
+                   device.Run(id, ns, 0, name);
+                 }
                  Inflate(inflated_launch_ns);
                });
 }
@@ -186,6 +225,20 @@ EXPORT void fake_synchronize() {
                  const timespec pause = {wait / 1'000'000'000, wait % 1'000'000'000};
                  nanosleep(&pause, nullptr);
                });
+}
+
+// The counters say that a kernel takes `cycles_per_us`, and of anything else 0.125.
+EXPORT void fake_counters(double cycles_per_us, size_t metrics_a_pass) {
+  Cupti().counters.metrics_a_pass = metrics_a_pass;
+  Cupti().counters.value = [=](const std::string& metric, uint32_t launch) {
+    const std::lock_guard<std::mutex> lock(device.mutex);
+    const auto ns = static_cast<double>(device.lengths[launch]);
+    return metric.find("cycles") == std::string::npos ? 0.125 : cycles_per_us * ns / 1000;
+  };
+}
+// That function answers `code` from now on.
+EXPORT void fake_refuse(const char* function, int code) {
+  Cupti().refuse[function] = static_cast<CUptiResult>(code);
 }
 
 EXPORT void fake_drop(uint64_t records) { Cupti().drop = records; }

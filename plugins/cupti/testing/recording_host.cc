@@ -150,6 +150,12 @@ void RecordingHost::FillTracks() {
       event->args[Of(host)->words_.at(key - 1)] = value;
     }
   };
+  abi_.arg_word = [](void* host, uint32_t key, uint32_t value) {
+    std::lock_guard<std::mutex> lock(Of(host)->mutex_);
+    if (Event* event = Of(host)->LastOfThread()) {
+      event->words[Of(host)->words_.at(key - 1)] = Of(host)->words_.at(value - 1);
+    }
+  };
   abi_.flow_in = [](void* host, uint64_t flow) {
     std::lock_guard<std::mutex> lock(Of(host)->mutex_);
     if (Event* event = Of(host)->LastOfThread()) event->flow_in = flow;

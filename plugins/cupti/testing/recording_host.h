@@ -23,6 +23,7 @@ class RecordingHost {
     std::thread::id thread;  // of spans of threads
     uint64_t flow_out, flow_in;
     std::map<std::string, int64_t> args;
+    std::map<std::string, std::string> words;  // arguments that are words
   };
   struct Track {
     int64_t device;

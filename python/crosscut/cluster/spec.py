@@ -26,7 +26,7 @@ class Sums:
 # Rows of one process each, as they are, in their order. Not here, because they grow with what was
 # recorded: spans, device_events, device_waits, critical_path_segments, samples, operator_stacks,
 # memory_events, memory_timeline, utilization, step_metrics, step_operators, step_layers (`steps`
-# has its sums), transitions, windows.
+# has its sums), transitions, windows. Nor kernel_metrics, whose means do not add up.
 UNION = (
     "processes", "operations", "operation_parts", "overlap", "layers", "layer_totals", "metrics",
     "corrected_metrics", "step_metric_spread", "venn", "critical_path", "layer_entries",

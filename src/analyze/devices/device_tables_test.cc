@@ -77,6 +77,44 @@ TEST(GraphLaunches, WithoutTheirWorkAreAGapAndNothingIsSaidOfIdleDevices) {
   EXPECT_THAT(Rows(whole, "findings"), Contains(HasSubstr("did nothing for")));
 }
 
+// Two kernels of a name with metrics, one without; the units, and a window's, at instants.
+constexpr std::string_view kMeasured = R"_(# crosscut trace
+process train pid=7 window=0..1000000
+thread main tid=7 main lead
+span cudaLaunchKernel 10000 20000 runtime
+device stream7 device=0 stream=7
+span gemm 100000 200000 device
+arg grid_x 64
+arg metric_passes 2
+arg dram__bytes.sum 10
+arg sm__warps.avg -3
+span gemm 210000 310000 device
+arg metric_passes 3
+arg dram__bytes.sum 40
+span gemm 320000 330000 device
+arg dram__bytes.sum 1000
+instant "Hardware metrics" 900000 device
+arg metric_passes 3
+arg "dram__bytes.sum unit" "bytes"
+arg sm__warps.avg 7
+)_";
+
+TEST(KernelMetrics, AreRowsByKernelAndMetricAndTimesAreSaidToBeNoneToCompare) {
+  const trace::Trace trace = Parse(kMeasured);
+  EXPECT_THAT(Rows(trace, "kernel_metrics"), ElementsAre("(all of a window) sm__warps.avg  1 7 7 7",
+                                                         "gemm dram__bytes.sum bytes 2 25 10 40",
+                                                         "gemm sm__warps.avg  1 -3 -3 -3"));
+  const Context context(trace);
+  EXPECT_THAT(
+      Gaps(trace, context),
+      Contains(HasSubstr("Hardware metrics were read in train (pid 7), for which each kernel "
+                         "ran alone and up to 3 times: times of this run are not "
+                         "comparable")));
+  const trace::Trace without = Parse(kTwoStreams);
+  EXPECT_THAT(Rows(without, "kernel_metrics"), IsEmpty());
+  EXPECT_THAT(Gaps(without, Context(without)), ::testing::Not(Contains(HasSubstr("metrics"))));
+}
+
 TEST(DeviceTables, SplitTheDevicesTimeByWhatIsNotHidden) {
   const trace::Trace trace = Parse(kTwoStreams);
   // 100..900: gemm 100+100, softmax 100; nccl 310..410 beyond gemm, of which 10 beside the copy.

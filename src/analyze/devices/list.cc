@@ -4,6 +4,7 @@
 #include "src/analyze/devices/device_tables.h"
 #include "src/analyze/devices/device_utilization.h"
 #include "src/analyze/devices/device_waits.h"
+#include "src/analyze/devices/kernel_metrics.h"
 #include "src/analyze/devices/launch_tables.h"
 #include "src/analyze/devices/sequence_table.h"
 #include "src/analyze/recorded_by.h"
@@ -80,6 +81,14 @@ constexpr TableEntry kTables[] = {
      .explanation = "Work on devices by name.",
      .largest_by = "total_ns",
      .unfolded = true,
+     .recorded_by = kByDevices},
+    {.name = "kernel_metrics",
+     .shows = Shows::kMarks,
+     .description = "what the device's performance counters said of kernels",
+     .compute = KernelMetricsTable,
+     .title = "Hardware metrics",
+     .explanation = "What performance counters said of kernels, by name, or of all that ran in a "
+                    "window: there where metrics were asked for.",
      .recorded_by = kByDevices},
     {.name = "launches",
      .shows = Shows::kMarks,

@@ -269,7 +269,7 @@ def test_the_specification_names_tables_and_columns_that_there_are(tmp_path):
     elsewhere = {"steps", "spans", "device_events", "device_waits", "critical_path_segments",
                  "samples", "lines", "operator_stacks", "memory_events", "memory_timeline",
                  "utilization", "step_metrics", "step_operators", "step_layers", "transitions",
-                 "windows", "stragglers", "straggler_steps", "collectives",
+                 "kernel_metrics", "windows", "stragglers", "straggler_steps", "collectives",
                  "unmatched_collectives", "facts", spec.LEDGER}
     known = {*spec.UNION, *spec.OF_RUN, *spec.SUMS, *elsewhere}
     assert set(there) <= known, "say in spec.py whether a new table is bounded"
