@@ -39,6 +39,16 @@ bool AwaitsThread(std::string_view stack) {
   return caller.file != "threading.py" || caller.function != "acquire";
 }
 
+bool InWorkItem(std::string_view stack) {
+  // CPython 3.10 tells no classes.
+  constexpr std::string_view kItem = " _worker;thread.py:";
+  const size_t at = stack.find(kItem);
+  if (at == stack.npos) return false;
+  const std::string_view inside = stack.substr(at + kItem.size());
+  const std::string_view frame = inside.substr(0, inside.find(';'));
+  return frame.ends_with(" run") || frame.ends_with(".run");
+}
+
 bool IsInLibrary(std::string_view stack, std::string_view own_line) {
   return !own_line.ends_with(stack.substr(stack.rfind(';') + 1));  // whole where there is none
 }
@@ -64,6 +74,7 @@ void AwaitedThreads::AddOther(Cause behind, const Other& other) {
   sum.others_in_interpreter += other.code == Code::kInterpreter;
   sum.others_running += other.runs;
   sum.others_at_lines += other.runs && other.at_line;
+  if (other.item != nullptr) sum.items.Add(*other.item, other.blamed);
 }
 
 AwaitedThreads::Moved AwaitedThreads::Move(Cause behind) const {
@@ -90,6 +101,12 @@ AwaitedThreads::Moved AwaitedThreads::Move(Cause behind) const {
   }
   if (behind != Cause::kWaiting) return out;
   out.to_lines = sum.awaiting.lines;
+  if (sum.items.all.samples >= kFewest) {
+    // Nobody works, so who was given work waits, and the lead waits for that.
+    const auto items = std::min(sum.items.all.ns, awaiting.ns);
+    out.to_lines = Scaled(sum.awaiting, awaiting.ns - items);
+    for (const auto& [line, blamed] : Scaled(sum.items, items)) out.to_lines[line].Add(blamed);
+  }
   if (2 * sum.others_awaiting_child >= awaiting.samples) out.to = Cause::kOtherProcess;
   return out;
 }

@@ -18,6 +18,10 @@ namespace crosscut::analyze {
 // semaphore.
 bool AwaitsThread(std::string_view stack);
 
+// Whether a thread with that stack works at what somebody gave to a pool of threads
+// (concurrent.futures).
+bool InWorkItem(std::string_view stack);
+
 // Whether the innermost frame of that stack is none of the program's own, whose innermost line is
 // `own_line` ("models/net.py:41 forward").
 bool IsInLibrary(std::string_view stack, std::string_view own_line);
@@ -40,7 +44,9 @@ class AwaitedThreads {
   struct Other {
     bool awaits_child;   // it waits for a process that this one started (AwaitsProcess)
     bool runs, at_line;  // it works; at a line of the program's own, or for an import
-    Code code;
+    Code code = Code::kUnknown;
+    const Line* item = nullptr;  // its line in work that a pool gave it; null: it is in none
+    Blamed blamed = {};          // what the sample stands for
   };
   void AddOther(Cause behind, const Other& other);
 
@@ -59,6 +65,7 @@ class AwaitedThreads {
     int64_t others_awaiting_child = 0, others_in_native = 0, others_in_interpreter = 0;
     int64_t others_running = 0, others_at_lines = 0;
     BlamedLines others;  // of those that worked while the lead awaited
+    Told items;          // Other::item
   };
   Behind& of(Cause behind) { return behind_[static_cast<size_t>(behind)]; }
 

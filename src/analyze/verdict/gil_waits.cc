@@ -24,20 +24,25 @@ void GilWaits::Sort() {
             [](const Holder& a, const Holder& b) { return a.at_ns < b.at_ns; });
 }
 
-bool GilWaits::Add(Cause cause, Doing doing, const LineStretch& at, const Blamed& blamed) {
-  const ThreadSample& lead = *at.sample;
-  if (!MayTell(cause, doing, lead)) return false;
-  auto nearest = std::lower_bound(holders_.begin(), holders_.end(), lead.at_ns,
-                                  [](const Holder& a, int64_t at_ns) { return a.at_ns < at_ns; });
+const GilWaits::Holder* GilWaits::NearestTo(int64_t at_ns) const {
+  auto nearest = std::lower_bound(holders_.begin(), holders_.end(), at_ns,
+                                  [](const Holder& a, int64_t at) { return a.at_ns < at; });
   if (nearest == holders_.end() && nearest != holders_.begin()) --nearest;
   if (nearest != holders_.begin() && nearest != holders_.end() &&
-      lead.at_ns - (nearest - 1)->at_ns < nearest->at_ns - lead.at_ns) {
+      at_ns - (nearest - 1)->at_ns < nearest->at_ns - at_ns) {
     --nearest;
   }
-  if (nearest == holders_.end() || std::abs(nearest->at_ns - lead.at_ns) > kOneLookNs) return false;
+  const bool seen = nearest != holders_.end() && std::abs(nearest->at_ns - at_ns) <= kOneLookNs;
+  return seen ? &*nearest : nullptr;
+}
+
+bool GilWaits::Add(Cause cause, Doing doing, const LineStretch& at, const Blamed& blamed) {
+  if (!MayTell(cause, doing, *at.sample)) return false;
+  const Holder* holder = NearestTo(at.sample->at_ns);
+  if (holder == nullptr) return false;
   Waits& sum = waits_[static_cast<size_t>(cause)];
   sum.lead.Add(at.line, blamed);
-  sum.holders[nearest->line].Add(blamed);
+  sum.holders[holder->line].Add(blamed);
   return true;
 }
 

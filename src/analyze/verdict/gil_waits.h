@@ -21,6 +21,8 @@ class GilWaits {
   void Holds(int64_t at_ns, const Line& line) { holders_.push_back({at_ns, line}); }
   // All holders are known.
   void Sort();
+  // Whether one of them was seen at that moment: the lead, if it runs, may run to ask for the GIL.
+  bool OthersAt(int64_t at_ns) const { return NearestTo(at_ns) != nullptr; }
 
   // A part of the lead's time, by that cause. False where it is not known to wait for the GIL.
   // Requires: `at` has a sample.
@@ -37,6 +39,8 @@ class GilWaits {
     int64_t at_ns;
     Line line;
   };
+  const Holder* NearestTo(int64_t at_ns) const;  // null: none is of the same look
+
   std::vector<Holder> holders_;
   std::array<Waits, kCauses> waits_;
 };
