@@ -216,6 +216,7 @@ void Walk::TakeSamples(const Context& context) {
       out_->knows_native |= sample.knows_native;
       if (track == owner_.lead.value) continue;
       if (sample.gil == trace::Gil::kHeld) gil_.Holds(sample.at_ns, sample.line);
+      if (sample.runs_python()) gil_.MayHold(sample.at_ns);
       if (sample.python) others_.push_back(&sample);
     }
   }

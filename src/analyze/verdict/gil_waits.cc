@@ -22,6 +22,12 @@ bool MayTell(Cause cause, Doing doing, const ThreadSample& lead) {
 void GilWaits::Sort() {
   std::sort(holders_.begin(), holders_.end(),
             [](const Holder& a, const Holder& b) { return a.at_ns < b.at_ns; });
+  std::sort(may_hold_.begin(), may_hold_.end());
+}
+
+bool GilWaits::OthersAt(int64_t at_ns) const {
+  const auto next = std::lower_bound(may_hold_.begin(), may_hold_.end(), at_ns - kOneLookNs);
+  return next != may_hold_.end() && *next <= at_ns + kOneLookNs;
 }
 
 const GilWaits::Holder* GilWaits::NearestTo(int64_t at_ns) const {

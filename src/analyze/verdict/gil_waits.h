@@ -19,10 +19,13 @@ class GilWaits {
  public:
   // A thread that is not the lead was seen to hold the GIL at that line, in any order of time.
   void Holds(int64_t at_ns, const Line& line) { holders_.push_back({at_ns, line}); }
+  // It may have held it then: it ran, and is not known to have been without.
+  void MayHold(int64_t at_ns) { may_hold_.push_back(at_ns); }
   // All holders are known.
   void Sort();
-  // Whether one of them was seen at that moment: the lead, if it runs, may run to ask for the GIL.
-  bool OthersAt(int64_t at_ns) const { return NearestTo(at_ns) != nullptr; }
+  // Whether another thread may have held it at that moment: a lead that runs then, without it, may
+  // run to ask for it.
+  bool OthersAt(int64_t at_ns) const;
 
   // A part of the lead's time, by that cause. False where it is not known to wait for the GIL.
   // Requires: `at` has a sample.
@@ -42,6 +45,7 @@ class GilWaits {
   const Holder* NearestTo(int64_t at_ns) const;  // null: none is of the same look
 
   std::vector<Holder> holders_;
+  std::vector<int64_t> may_hold_;
   std::array<Waits, kCauses> waits_;
 };
 
