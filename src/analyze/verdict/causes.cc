@@ -215,8 +215,9 @@ void Walk::TakeSamples(const Context& context) {
     for (const ThreadSample& sample : facts.samples[track]) {
       out_->knows_native |= sample.knows_native;
       if (track == owner_.lead.value) continue;
-      if (sample.gil == trace::Gil::kHeld) gil_.Holds(sample.at_ns, sample.line);
-      if (sample.runs_python()) gil_.MayHold(sample.at_ns);
+      const bool holds = sample.gil == trace::Gil::kHeld;
+      if (holds) gil_.Holds(sample.at_ns, sample.line);
+      if (holds || sample.runs_python()) gil_.MayHold(sample.at_ns);
       if (sample.python) others_.push_back(&sample);
     }
   }

@@ -19,7 +19,7 @@ class GilWaits {
  public:
   // A thread that is not the lead was seen to hold the GIL at that line, in any order of time.
   void Holds(int64_t at_ns, const Line& line) { holders_.push_back({at_ns, line}); }
-  // It may have held it then: it ran, and is not known to have been without.
+  // It may have held it then.
   void MayHold(int64_t at_ns) { may_hold_.push_back(at_ns); }
   // All holders are known.
   void Sort();
