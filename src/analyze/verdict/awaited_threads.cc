@@ -39,6 +39,15 @@ bool AwaitsThread(std::string_view stack) {
   return caller.file != "threading.py" || caller.function != "acquire";
 }
 
+bool AwaitsFuture(std::string_view stack) {
+  if (!AwaitsThread(stack)) return false;
+  Frame frame;
+  do {
+    frame = TakeInnermost(&stack);
+  } while (frame.file == "threading.py");
+  return frame.file == "_base.py";
+}
+
 bool InWorkItem(std::string_view stack) {
   // CPython 3.10 tells no classes.
   constexpr std::string_view kItem = " _worker;thread.py:";
@@ -60,11 +69,12 @@ bool AwaitsProcess(std::string_view call) {
   return std::find(std::begin(kCalls), std::end(kCalls), call) != std::end(kCalls);
 }
 
-void AwaitedThreads::AddLead(Cause behind, bool awaits, const Line& line, const Blamed& blamed) {
+void AwaitedThreads::AddLead(Cause behind, Lead lead, const Line& line, const Blamed& blamed) {
   Behind& sum = of(behind);
   sum.all.Add(blamed);
-  awaits_ = awaits;
-  if (awaits) sum.awaiting.Add(line, blamed);
+  awaits_ = lead.awaits;
+  if (lead.awaits) sum.awaiting.Add(line, blamed);
+  if (lead.awaits && lead.future) sum.futures.Add(line, blamed);
 }
 
 void AwaitedThreads::AddOther(Cause behind, const Other& other) {
@@ -103,9 +113,10 @@ AwaitedThreads::Moved AwaitedThreads::Move(Cause behind) const {
   out.to_lines = sum.awaiting.lines;
   if (sum.items.all.samples >= kFewest) {
     // Nobody works, so who was given work waits, and the lead waits for that.
-    const auto items = std::min(sum.items.all.ns, awaiting.ns);
-    out.to_lines = Scaled(sum.awaiting, awaiting.ns - items);
-    for (const auto& [line, blamed] : Scaled(sum.items, items)) out.to_lines[line].Add(blamed);
+    for (const auto& [line, blamed] : sum.futures.lines) out.to_lines[line].Take(blamed);
+    for (const auto& [line, blamed] : Scaled(sum.items, sum.futures.all.ns)) {
+      out.to_lines[line].Add(blamed);
+    }
   }
   if (2 * sum.others_awaiting_child >= awaiting.samples) out.to = Cause::kOtherProcess;
   return out;

@@ -18,6 +18,9 @@ namespace crosscut::analyze {
 // semaphore.
 bool AwaitsThread(std::string_view stack);
 
+// Whether it waits for a future of concurrent.futures.
+bool AwaitsFuture(std::string_view stack);
+
 // Whether a thread with that stack works at what somebody gave to a pool of threads
 // (concurrent.futures).
 bool InWorkItem(std::string_view stack);
@@ -34,8 +37,12 @@ bool AwaitsProcess(std::string_view call);
 // if the lead did it itself; kWaiting where nothing did.
 class AwaitedThreads {
  public:
-  // While `behind` went on, the lead waited for a lock at that line. `awaits`: AwaitsThread.
-  void AddLead(Cause behind, bool awaits, const Line& line, const Blamed& blamed);
+  struct Lead {
+    bool awaits;  // AwaitsThread
+    bool future;  // AwaitsFuture
+  };
+  // While `behind` went on, the lead waited for a lock at that line.
+  void AddLead(Cause behind, Lead lead, const Line& line, const Blamed& blamed);
   // And another thread worked at that line, in the stretch of the last AddLead; no line: none did.
   void AddWork(Cause behind, const Line& line, const Blamed& blamed) {
     if (awaits_) of(behind).others[line].Add(blamed);
@@ -61,7 +68,7 @@ class AwaitedThreads {
  private:
   struct Behind {
     Blamed all;
-    Told awaiting;
+    Told awaiting, futures;
     int64_t others_awaiting_child = 0, others_in_native = 0, others_in_interpreter = 0;
     int64_t others_running = 0, others_at_lines = 0;
     BlamedLines others;  // of those that worked while the lead awaited

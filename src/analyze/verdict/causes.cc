@@ -363,7 +363,8 @@ void Walk::AddLeads(const Moment& now, const LineStretch& at, const trace::Inter
     const bool awaits = (at.sample != nullptr && at.sample->awaits_thread) ||
                         doing == Doing::kAwaitingThread || doing == Doing::kSelecting;
     const Cause behind = BehindLead(now.key->layers);
-    awaited_.AddLead(behind, awaits, at.line, blamed);
+    const bool future = at.sample != nullptr && at.sample->awaits_future;
+    awaited_.AddLead(behind, {awaits, future}, at.line, blamed);
     if (awaits && behind == Cause::kWaiting) Extend(time, &waited_[now.cause]);
   }
   if (at.sample == nullptr) return;

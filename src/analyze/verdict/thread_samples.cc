@@ -58,6 +58,7 @@ std::vector<ThreadSample> SamplesOf(const trace::Trace& trace, const trace::Samp
     one.locked = waits == "futex";
     one.runs = Runs(waits);
     one.awaits_thread = AwaitsThread(stack);
+    one.awaits_future = AwaitsFuture(stack);
     one.awaits_process = AwaitsProcess(waits);
     one.in_library = sample.own_line.valid() && IsInLibrary(stack, trace.text(sample.own_line));
     one.in_item = InWorkItem(stack);

@@ -19,6 +19,7 @@ struct ThreadSample {
   bool locked = false;          // it was seen waiting for a lock
   bool runs = false;            // it waited in no system call
   bool awaits_thread = false;   // AwaitsThread
+  bool awaits_future = false;   // AwaitsFuture
   bool awaits_process = false;  // AwaitsProcess
   bool in_library = false;      // IsInLibrary
   bool in_item = false;         // InWorkItem

@@ -275,9 +275,11 @@ TEST(Verdict, AWaitForAThreadIsWhatThatThreadDoes) {
             "waiting");
   // Who was given work by a pool waits in it; who waits anywhere else is not waited for.
   const std::string item = "thread.py:83 _worker;thread.py:58 _WorkItem.run;";
-  EXPECT_EQ(WhileWaiting(join, OtherThread("idle", "a.py:9 asks", "poll", "", item)),
-            Told("waiting", "a.py:9 asks"));
-  EXPECT_EQ(WhileWaiting(join, OtherThread("idle", "a.py:9 asks", "poll")),
+  const std::string future = "a.py:1 main;_base.py:451 Future.result;threading.py:9 Condition.wait";
+  const std::string asks = OtherThread("idle", "a.py:9 asks", "poll", "", item);
+  EXPECT_EQ(WhileWaiting(future, asks), Told("waiting", "a.py:9 asks"));
+  EXPECT_EQ(WhileWaiting(join, asks), Told("waiting", "a.py:1 main"));
+  EXPECT_EQ(WhileWaiting(future, OtherThread("idle", "a.py:9 asks", "poll")),
             Told("waiting", "a.py:1 main"));
   // An event loop waits for its threads as for anything else.
   EXPECT_EQ(WhileWaiting("a.py:1 main;selectors.py:468 select",
