@@ -26,12 +26,15 @@ enum class Part : uint8_t {
   kChanged,  // it changed while it was read: frames are missing
 };
 
+// Whether a thread has the GIL. The first two values stand in logs.
+enum class Gil : uint8_t { kReleased, kHeld, kUnknown };
+
 // Names' ids, as crosscut_intern() gives them.
 struct Stack {
   std::vector<uint32_t> frames;  // innermost first
   uint32_t own_line = 0;         // the innermost line of the program's own code; 0: none
   Part part = Part::kWhole;
-  bool holds_gil = false;  // its thread does; false where that is not known
+  Gil gil = Gil::kUnknown;
 };
 
 class CodeTable {

@@ -142,14 +142,21 @@ int TidOf(const PyThreadState& thread, long tid_at) {
 
 #endif
 
-// Where a thread waits for the GIL, no thread that waits has it. Without a GIL nobody has.
-bool HoldsGil([[maybe_unused]] const void* at, [[maybe_unused]] const PyThreadState& state) {
+// A thread that waits for the GIL has it no more, or not yet. A build that can do without a GIL
+// tells only who has it: nobody, where it does without.
+Gil GilIn([[maybe_unused]] const void* at, [[maybe_unused]] const PyThreadState& state) {
 #if PY_VERSION_HEX >= 0x030d0000
-  return state._status.holds_gil != 0;
+  const bool held = state._status.holds_gil != 0;
 #elif PY_VERSION_HEX >= 0x030c0000
-  return state._status.active != 0;
+  const bool held = state._status.active != 0;
 #else
-  return _PyThreadState_UncheckedGet() == at;  // the process's, whoever asks
+  const bool held = _PyThreadState_UncheckedGet() == at;  // the process's, whoever asks
+#endif
+  if (held) return Gil::kHeld;
+#ifdef Py_GIL_DISABLED
+  return Gil::kUnknown;
+#else
+  return Gil::kReleased;
 #endif
 }
 
@@ -189,6 +196,19 @@ std::vector<PythonThread> PythonStacks::Threads() {
   return threads;
 }
 
+bool PythonStacks::ReadState(const PythonThread& thread, PyThreadState* state) const {
+  if (!ReadObject(thread.state, state) || state->interp != interpreter_) return false;
+#if PY_VERSION_HEX >= 0x030b0000
+  if (static_cast<int>(state->native_thread_id) != thread.tid) return false;  // another's by now
+#endif
+  return true;
+}
+
+Gil PythonStacks::GilOf(const PythonThread& thread) const {
+  PyThreadState state;
+  return ReadState(thread, &state) ? GilIn(thread.state, state) : Gil::kUnknown;
+}
+
 const Stack& PythonStacks::Read(const PythonThread& thread) {
   // Each takes microseconds, in which a generator in a loop may come and go a few times.
   constexpr int kMostReads = 10;
@@ -196,11 +216,8 @@ const Stack& PythonStacks::Read(const PythonThread& thread) {
   for (int reads = 0; reads < kMostReads; ++reads) {
     stack_ = {};
     PyThreadState state;
-    if (!ReadObject(thread.state, &state) || state.interp != interpreter_) return stack_;
-#if PY_VERSION_HEX >= 0x030b0000
-    if (static_cast<int>(state.native_thread_id) != thread.tid) return stack_;  // of another by now
-#endif
-    stack_.holds_gil = HoldsGil(thread.state, state);
+    if (!ReadState(thread, &state)) return stack_;
+    stack_.gil = GilIn(thread.state, state);
     before_.swap(frames_);
     const Ending ending = Walk(state);
     const bool again = reads > 0 && frames_ == before_;

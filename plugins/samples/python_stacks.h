@@ -31,9 +31,12 @@ class PythonStacks {
   // has ended.
   static constexpr size_t kMostFrames = 256;
   const Stack& Read(const PythonThread& thread);
+  Gil GilOf(const PythonThread& thread) const;
 
  private:
   enum class Ending { kOutermost, kDeeper, kGenerator, kChanged };
+  // False where the thread has ended.
+  bool ReadState(const PythonThread& thread, PyThreadState* state) const;
   Ending Walk(const PyThreadState& state);  // into frames_
 
   const void* oldest_ = nullptr;  // thread state: it is the main thread's, and stays

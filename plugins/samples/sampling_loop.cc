@@ -193,7 +193,6 @@ void SamplingLoop::FindPythonThreads() {
     for (auto& [tid, thread] : threads_) thread->state = nullptr;
     const std::vector<PythonThread> python = stacks_.Threads();
     for (const PythonThread& each : python) Add(each.tid).state = each.state;
-    python_threads_ = python.size();
   });
 }
 
@@ -220,18 +219,21 @@ void SamplingLoop::SampleRunning(int tid) {
   CpuSample sample;
   Thread* thread = found->second.get();
   if (thread->cpu.Take(&sample) == 0 || sample.at_ns < wanted_.since_ns()) return;
-  Emit(tid, thread, sample.at_ns, {libraries_.Find(sample.address), 0});
+  // It may have released the GIL since, so only that it has it counts.
+  Emit(tid, thread, sample.at_ns, {libraries_.Find(sample.address), 0, Gil::kHeld});
 }
 
 void SamplingLoop::SampleWaiting(int tid, Thread* thread) {
   uint32_t waits = native_ ? names_.runs : 0;
+  const bool python = thread->state != nullptr;
+  const Gil gil = python ? stacks_.GilOf({thread->state, tid}) : Gil::kUnknown;
   const Waits::State state = waits_.Look(tid, &waits);
   const int64_t now = NowNs();
   if (state == Waits::kUnknown) return;
   // A thread that runs tells by itself where.
   const bool tells = thread->cpu.fd() >= 0;
   if (state == Waits::kRuns && tells && Elapsed(*thread, now) < 2 * period_ns_) return;
-  Emit(tid, thread, now, {{0, 0}, waits});
+  Emit(tid, thread, now, {{0, 0}, waits, gil});
 }
 
 // Since its last sample, without the time in which none was wanted.
@@ -269,7 +271,10 @@ void SamplingLoop::Emit(int tid, Thread* thread, int64_t at_ns, const Native& na
   }
   if (stack == nullptr) return;
   if (stack->own_line != 0) crosscut_arg_name(names_.own_line, stack->own_line);
-  if (stack->holds_gil && python_threads_ > 1) crosscut_arg(names_.holds_gil, 1);
+  // Where it changed meanwhile, it is not known at which moment it had the GIL.
+  if (stack->gil == native.gil && native.gil != Gil::kUnknown) {
+    crosscut_arg(names_.holds_gil, static_cast<uint64_t>(native.gil));
+  }
   if (stack->part != Part::kWhole) crosscut_arg(names_.part, static_cast<uint64_t>(stack->part));
   for (auto frame = stack->frames.rbegin(); frame != stack->frames.rend(); ++frame) {
     crosscut_arg_name(names_.frame, *frame);

@@ -70,6 +70,7 @@ class SamplingLoop {
   struct Native {
     Libraries::Place place;
     uint32_t waits;  // name id; 0: it runs
+    Gil gil;         // before that was looked at
   };
   int64_t Elapsed(const Thread& thread, int64_t at_ns) const;
   int64_t RunDelay(int tid, Thread* thread) const;
@@ -78,7 +79,6 @@ class SamplingLoop {
   const LoopSettings settings_;
   const SampleNames& names_;
   Wanted& wanted_;
-  size_t python_threads_ = 0;
   int64_t begun_ns_ = 0, unwanted_before_ns_ = 0;
   int64_t period_ns_ = 0;  // of the kind that is followed
   bool native_ = false;

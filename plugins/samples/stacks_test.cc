@@ -27,11 +27,12 @@ PyTypeObject PyCode_Type, PyUnicode_Type, PyBytes_Type, PyFrame_Type;
 
 namespace {
 PyThreadState g_thread;
+PyThreadState* g_holder = nullptr;  // of the GIL
 std::vector<std::string> g_names;
 }  // namespace
 
 PyThreadState* PyThreadState_Get() { return &g_thread; }
-PyThreadState* _PyThreadState_UncheckedGet() { return nullptr; }
+PyThreadState* _PyThreadState_UncheckedGet() { return g_holder; }
 PyInterpreterState* PyThreadState_GetInterpreter(PyThreadState* thread) { return thread->interp; }
 
 uint32_t crosscut_intern(const char* text, size_t bytes, enum crosscut_kind, enum crosscut_layer,
@@ -199,6 +200,34 @@ TEST_F(Stacks, AreReadFromTheInnermostFunctionOn) {
 }
 
 // Native code calls it.
+void SetHolder(bool holds) {
+  g_holder = holds ? &g_thread : nullptr;
+#if PY_VERSION_HEX >= 0x030d0000
+  g_thread._status.holds_gil = holds;
+#elif PY_VERSION_HEX >= 0x030c0000
+  g_thread._status.active = holds;
+#endif
+}
+
+TEST_F(Stacks, SayWhetherTheirThreadHasTheGil) {
+#ifdef Py_GIL_DISABLED
+  constexpr Gil kNotHeld = Gil::kUnknown;
+#else
+  constexpr Gil kNotHeld = Gil::kReleased;
+#endif
+  InnerFrame frame = Frame(nullptr);
+  SetInnermost(&frame);
+  for (const bool holds : {true, false}) {
+    SetHolder(holds);
+    const Gil gil = holds ? Gil::kHeld : kNotHeld;
+    EXPECT_EQ(stacks_.Read({&g_thread, 0}).gil, gil);
+    EXPECT_EQ(stacks_.GilOf({&g_thread, 0}), gil);
+  }
+  SetHolder(true);
+  EXPECT_EQ(stacks_.GilOf({nullptr, 0}), Gil::kUnknown);
+  SetHolder(false);
+}
+
 TEST_F(Stacks, MayEndWithAGenerator) {
   InnerFrame generator = Frame(nullptr);
   SetGenerator(&generator);

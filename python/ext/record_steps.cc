@@ -73,6 +73,7 @@ struct Finder {
   uint64_t next = 0;            // more than the numbers of our steps can be; 0: any
   unsigned long thread = 0;     // that made the last update
   uint32_t simulated = 0;       // steps of the environment since then
+  uint32_t lazy = 0;            // calls since an update that made none yet
   // Passes forward since the last run of autograd's engine; batches since a pass.
   std::atomic<uint32_t> forwards{0}, batches{0};
   std::atomic<bool> asks{true};     // false once somebody else says where the steps are
@@ -134,7 +135,7 @@ int IsPrimary(PyObject* updater, Sureness sureness) {
 void Learns() {
   const std::lock_guard lock(finder_mutex);
   finder.thread = PyThread_get_thread_ident();
-  finder.simulated = finder.forwards = finder.batches = 0;
+  finder.simulated = finder.lazy = finder.forwards = finder.batches = 0;
   finder.learns = true;
 }
 
@@ -151,12 +152,21 @@ PyObject* Found(PyObject* updater, Sureness sureness) {
   return BeginFound("step", &update);
 }
 
+// Whether what a step() has returned is yet to make the update, by another step(): a generator, or
+// a coroutine. Where none came since the last such call, it makes it itself.
+bool IsLazy(PyObject* result) {
+  if (!PyGen_Check(result) && !PyCoro_CheckExact(result)) return false;
+  const std::lock_guard lock(finder_mutex);
+  return finder.lazy++ == 0;
+}
+
 PyObject* UpdatePassed(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count == 0) {
     PyErr_SetString(PyExc_TypeError, "update_passed() needs what has made an update");
     return nullptr;
   }
   if (count > 2 && args[2] == Py_True) Py_RETURN_NONE;
+  if (count > 1 && IsLazy(args[1])) Py_RETURN_NONE;
   return FoundUpdate(args[0]);
 }
 
@@ -173,7 +183,8 @@ PyObject* ForgetUpdates(PyObject*, PyObject*) {
   std::swap(finder.primary, primary);
   finder.sureness = kBatch;
   finder.learns = false;
-  finder.next = finder.others = finder.simulated = finder.forwards = finder.batches = 0;
+  finder.next = finder.others = finder.simulated = finder.lazy = 0;
+  finder.forwards = finder.batches = 0;
   finder.asks = true;
   finder_mutex.unlock();
   Py_XDECREF(primary);
@@ -506,7 +517,8 @@ void ForgetLearner() {
   finder.primary = nullptr;  // the weak reference stays: nothing of Python's is called here
   finder.sureness = kBatch;
   finder.learns = false;
-  finder.next = finder.others = finder.simulated = finder.forwards = finder.batches = 0;
+  finder.next = finder.others = finder.simulated = finder.lazy = 0;
+  finder.forwards = finder.batches = 0;
   annotated = 0;
 }
 

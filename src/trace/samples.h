@@ -8,6 +8,9 @@
 
 namespace crosscut::trace {
 
+// Whether a thread has the GIL: without it, it runs no Python.
+enum class Gil : uint8_t { kUnknown, kReleased, kHeld };
+
 struct Sample {
   int64_t covers_ns = 0;       // since the sample before it of its thread
   int64_t run_delay_ns = -1;   // for how long of it the thread was ready without a processor; -1:
@@ -17,7 +20,7 @@ struct Sample {
   StringId own_line;           // the innermost of them in the program's own code
   StringId library, function;  // the native code that ran
   StringId waits;              // what it waited for
-  bool holds_gil = false;      // no other thread can run Python
+  Gil gil = Gil::kUnknown;
 };
 
 // Reads the samples of one trace. Several threads may call const functions at once.
@@ -65,7 +68,7 @@ class SampleReader {
       if (arg.key == library_) sample.library = arg.text();
       if (arg.key == function_) sample.function = arg.text();
       if (arg.key == waits_) sample.waits = arg.text();
-      if (arg.key == gil_) sample.holds_gil = arg.value != 0;
+      if (arg.key == gil_) sample.gil = arg.value != 0 ? Gil::kHeld : Gil::kReleased;
     }
     return sample;
   }

@@ -39,6 +39,25 @@ bool AwaitsThread(std::string_view stack) {
   return caller.file != "threading.py" || caller.function != "acquire";
 }
 
+bool AwaitsFuture(std::string_view stack) {
+  if (!AwaitsThread(stack)) return false;
+  Frame frame;
+  do {
+    frame = TakeInnermost(&stack);
+  } while (frame.file == "threading.py");
+  return frame.file == "_base.py";
+}
+
+bool InWorkItem(std::string_view stack) {
+  // CPython 3.10 tells no classes.
+  constexpr std::string_view kItem = " _worker;thread.py:";
+  const size_t at = stack.find(kItem);
+  if (at == stack.npos) return false;
+  const std::string_view inside = stack.substr(at + kItem.size());
+  const std::string_view frame = inside.substr(0, inside.find(';'));
+  return frame.ends_with(" run") || frame.ends_with(".run");
+}
+
 bool IsInLibrary(std::string_view stack, std::string_view own_line) {
   return !own_line.ends_with(stack.substr(stack.rfind(';') + 1));  // whole where there is none
 }
@@ -50,11 +69,12 @@ bool AwaitsProcess(std::string_view call) {
   return std::find(std::begin(kCalls), std::end(kCalls), call) != std::end(kCalls);
 }
 
-void AwaitedThreads::AddLead(Cause behind, bool awaits, const Line& line, const Blamed& blamed) {
+void AwaitedThreads::AddLead(Cause behind, Lead lead, const Line& line, const Blamed& blamed) {
   Behind& sum = of(behind);
   sum.all.Add(blamed);
-  awaits_ = awaits;
-  if (awaits) sum.awaiting.Add(line, blamed);
+  awaits_ = lead.awaits;
+  if (lead.awaits) sum.awaiting.Add(line, blamed);
+  if (lead.awaits && lead.future) sum.futures.Add(line, blamed);
 }
 
 void AwaitedThreads::AddOther(Cause behind, const Other& other) {
@@ -64,6 +84,7 @@ void AwaitedThreads::AddOther(Cause behind, const Other& other) {
   sum.others_in_interpreter += other.code == Code::kInterpreter;
   sum.others_running += other.runs;
   sum.others_at_lines += other.runs && other.at_line;
+  if (other.item != nullptr) sum.items.Add(*other.item, other.blamed);
 }
 
 AwaitedThreads::Moved AwaitedThreads::Move(Cause behind) const {
@@ -90,6 +111,13 @@ AwaitedThreads::Moved AwaitedThreads::Move(Cause behind) const {
   }
   if (behind != Cause::kWaiting) return out;
   out.to_lines = sum.awaiting.lines;
+  if (sum.items.all.samples >= kFewest) {
+    // Nobody works, so who was given work waits, and the lead waits for that.
+    for (const auto& [line, blamed] : sum.futures.lines) out.to_lines[line].Take(blamed);
+    for (const auto& [line, blamed] : Scaled(sum.items, sum.futures.all.ns)) {
+      out.to_lines[line].Add(blamed);
+    }
+  }
   if (2 * sum.others_awaiting_child >= awaiting.samples) out.to = Cause::kOtherProcess;
   return out;
 }

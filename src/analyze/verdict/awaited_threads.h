@@ -18,6 +18,13 @@ namespace crosscut::analyze {
 // semaphore.
 bool AwaitsThread(std::string_view stack);
 
+// Whether it waits for a future of concurrent.futures.
+bool AwaitsFuture(std::string_view stack);
+
+// Whether a thread with that stack works at what somebody gave to a pool of threads
+// (concurrent.futures).
+bool InWorkItem(std::string_view stack);
+
 // Whether the innermost frame of that stack is none of the program's own, whose innermost line is
 // `own_line` ("models/net.py:41 forward").
 bool IsInLibrary(std::string_view stack, std::string_view own_line);
@@ -30,8 +37,12 @@ bool AwaitsProcess(std::string_view call);
 // if the lead did it itself; kWaiting where nothing did.
 class AwaitedThreads {
  public:
-  // While `behind` went on, the lead waited for a lock at that line. `awaits`: AwaitsThread.
-  void AddLead(Cause behind, bool awaits, const Line& line, const Blamed& blamed);
+  struct Lead {
+    bool awaits;  // AwaitsThread
+    bool future;  // AwaitsFuture
+  };
+  // While `behind` went on, the lead waited for a lock at that line.
+  void AddLead(Cause behind, Lead lead, const Line& line, const Blamed& blamed);
   // And another thread worked at that line, in the stretch of the last AddLead; no line: none did.
   void AddWork(Cause behind, const Line& line, const Blamed& blamed) {
     if (awaits_) of(behind).others[line].Add(blamed);
@@ -40,7 +51,9 @@ class AwaitedThreads {
   struct Other {
     bool awaits_child;   // it waits for a process that this one started (AwaitsProcess)
     bool runs, at_line;  // it works; at a line of the program's own, or for an import
-    Code code;
+    Code code = Code::kUnknown;
+    const Line* item = nullptr;  // its line in work that a pool gave it; null: it is in none
+    Blamed blamed = {};          // what the sample stands for
   };
   void AddOther(Cause behind, const Other& other);
 
@@ -55,10 +68,11 @@ class AwaitedThreads {
  private:
   struct Behind {
     Blamed all;
-    Told awaiting;
+    Told awaiting, futures;
     int64_t others_awaiting_child = 0, others_in_native = 0, others_in_interpreter = 0;
     int64_t others_running = 0, others_at_lines = 0;
     BlamedLines others;  // of those that worked while the lead awaited
+    Told items;          // Other::item
   };
   Behind& of(Cause behind) { return behind_[static_cast<size_t>(behind)]; }
 

@@ -215,7 +215,9 @@ void Walk::TakeSamples(const Context& context) {
     for (const ThreadSample& sample : facts.samples[track]) {
       out_->knows_native |= sample.knows_native;
       if (track == owner_.lead.value) continue;
-      if (sample.holds_gil) gil_.Holds(sample);
+      const bool holds = sample.gil == trace::Gil::kHeld;
+      if (holds) gil_.Holds(sample);
+      if (holds || sample.runs_python()) gil_.MayHold(sample);
       if (sample.python) others_.push_back(&sample);
     }
   }
@@ -228,15 +230,19 @@ void Walk::AddOthers(const Moment& now) {
   for (; next_other_ < others_.size() && others_[next_other_]->at_ns < now.end_ns; ++next_other_) {
     const ThreadSample& other = *others_[next_other_];
     if (!now.told || other.at_ns < now.begin_ns) continue;
-    others_in_python_ += other.runs;
+    others_in_python_ += other.runs_python();
     if (other.feeds && now.cause == Cause::kFramework) {
       feeders_.Add(other.line, {other.covers_ns, 1, 0});
     }
     if (now.cause != Cause::kLock) continue;
-    awaited_.AddOther(
-        BehindLead(now.key->layers),
-        {other.awaits_process && now.has_child, other.runs,
-         other.line.kind == LineKind::kOwn || other.line.kind == LineKind::kImport, other.code});
+    const bool at_line = other.line.kind == LineKind::kOwn || other.line.kind == LineKind::kImport;
+    // Who hands work over may be between a wait and the GIL.
+    const bool tells = other.runs && (at_line || other.knows_native);
+    AwaitedThreads::Other seen = {other.awaits_process && now.has_child, other.runs, at_line};
+    if (tells) seen.code = other.code;
+    if (other.in_item && at_line) seen.item = &other.line;
+    seen.blamed = {other.covers_ns, 1, 0};
+    awaited_.AddOther(BehindLead(now.key->layers), seen);
   }
 }
 
@@ -357,7 +363,8 @@ void Walk::AddLeads(const Moment& now, const LineStretch& at, const trace::Inter
     const bool awaits = (at.sample != nullptr && at.sample->awaits_thread) ||
                         doing == Doing::kAwaitingThread || doing == Doing::kSelecting;
     const Cause behind = BehindLead(now.key->layers);
-    awaited_.AddLead(behind, awaits, at.line, blamed);
+    const bool future = at.sample != nullptr && at.sample->awaits_future;
+    awaited_.AddLead(behind, {awaits, future}, at.line, blamed);
     if (awaits && behind == Cause::kWaiting) Extend(time, &waited_[now.cause]);
   }
   if (at.sample == nullptr) return;
@@ -378,7 +385,7 @@ void Walk::AddLeads(const Moment& now, const LineStretch& at, const trace::Inter
     Extend(time, &waited_[now.cause]);
   } else if (sample.locked) {
     locked_[static_cast<size_t>(now.cause)].Add(at.line, blamed);
-  } else if (now.cause == Cause::kPython) {
+  } else if (now.cause == Cause::kPython && !gil_.OthersAt(sample)) {
     if (sample.code == Code::kInterpreter) in_interpreter_.Add(at.line, blamed);
     if (sample.code == Code::kNative) in_native_.Add(at.line, blamed);
   }

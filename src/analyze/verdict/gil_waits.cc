@@ -19,22 +19,25 @@ bool MayTell(Cause cause, Doing doing, const ThreadSample& lead) {
 }  // namespace
 
 void GilWaits::Sort() {
-  std::sort(holders_.begin(), holders_.end(),
-            [](const Holder& a, const Holder& b) { return a.at_ns < b.at_ns; });
+  for (std::vector<Holder>* seen : {&holders_, &may_hold_}) {
+    std::sort(seen->begin(), seen->end(),
+              [](const Holder& a, const Holder& b) { return a.at_ns < b.at_ns; });
+  }
 }
 
-// The nearest one of the same look. What a sample covers reaches back to the look before: less than
-// half of that lies between two samples of one look.
-const GilWaits::Holder* GilWaits::HolderAt(const ThreadSample& lead) const {
-  const auto next = std::lower_bound(holders_.begin(), holders_.end(), lead.at_ns,
+// What a sample covers reaches back to the look before: less than half of that lies between two
+// samples of one look.
+const GilWaits::Holder* GilWaits::NearestOf(const std::vector<Holder>& seen,
+                                            const ThreadSample& lead) {
+  const auto next = std::lower_bound(seen.begin(), seen.end(), lead.at_ns,
                                      [](const Holder& a, int64_t at) { return a.at_ns < at; });
   const Holder* nearest = nullptr;
   int64_t distance = kOneLookNs + 1;
-  if (next != holders_.end()) {
+  if (next != seen.end()) {
     const int64_t behind = next->at_ns - lead.at_ns;
     if (behind < distance && behind <= next->covers_ns / 2) nearest = &*next, distance = behind;
   }
-  if (next != holders_.begin()) {
+  if (next != seen.begin()) {
     const int64_t before = lead.at_ns - (next - 1)->at_ns;
     if (before < distance && before <= lead.covers_ns / 2) nearest = &*(next - 1);
   }
@@ -44,7 +47,7 @@ const GilWaits::Holder* GilWaits::HolderAt(const ThreadSample& lead) const {
 bool GilWaits::Add(Cause cause, Doing doing, const LineStretch& at, const Blamed& blamed) {
   const ThreadSample& lead = *at.sample;
   if (!MayTell(cause, doing, lead)) return false;
-  const Holder* const holder = HolderAt(lead);
+  const Holder* const holder = NearestOf(holders_, lead);
   if (holder == nullptr) return false;
   Waits& sum = waits_[static_cast<size_t>(cause)];
   sum.lead.Add(at.line, blamed);

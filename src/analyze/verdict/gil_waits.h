@@ -21,8 +21,15 @@ class GilWaits {
   void Holds(const ThreadSample& sample) {
     holders_.push_back({sample.at_ns, sample.covers_ns, sample.line});
   }
+  // It may have held it then.
+  void MayHold(const ThreadSample& sample) {
+    may_hold_.push_back({sample.at_ns, sample.covers_ns, sample.line});
+  }
   // All holders are known.
   void Sort();
+  // Whether another thread may have held it at that sample of the lead: a lead that runs then,
+  // without it, may run to ask for it.
+  bool OthersAt(const ThreadSample& lead) const { return NearestOf(may_hold_, lead) != nullptr; }
 
   // A part of the lead's time, by that cause. False where it is not known to wait for the GIL.
   // Requires: `at` has a sample.
@@ -39,8 +46,10 @@ class GilWaits {
     int64_t at_ns, covers_ns;
     Line line;
   };
-  const Holder* HolderAt(const ThreadSample& lead) const;  // null: none is known
-  std::vector<Holder> holders_;
+  // The nearest one of the same look, null: none is. Requires: they are sorted.
+  static const Holder* NearestOf(const std::vector<Holder>& seen, const ThreadSample& lead);
+
+  std::vector<Holder> holders_, may_hold_;
   std::array<Waits, kCauses> waits_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 
 #include "src/analyze/testing/test_trace.h"
@@ -82,6 +83,43 @@ TEST(GilWaits, WhoHeldItInAnotherLookDoesNotHoldItNow) {
     return static_cast<double>(locks) / static_cast<double>(all);
   };
   for (const int after_us : {100, -100}) EXPECT_NEAR(locked(after_us), 0.2, 0.01) << after_us;
+}
+
+// The first cause of a program without spans and with 40 samples of its lead: in three of four it
+// is at a.py:2, with the GIL ("1"), without ("0"), or that is not known ("").
+std::string WithoutSpans(const std::string& gil, const std::string& waits,
+                         const std::string& others = "") {
+  std::string samples;
+  for (int i = 0; i < 40; ++i) {
+    const bool calls = i % 4 != 0;
+    samples += "instant [sample] " + std::to_string(12 + 25 * i) +
+               "000000\narg covers_ns 25000000\narg \"Own line\" \"a.py:" + (calls ? "2" : "1") +
+               " f\"\narg \"Python stack\" \"a.py:" + (calls ? "2" : "1") + " f\"\n";
+    if (calls && !waits.empty()) samples += "arg \"Waits for\" " + waits + "\n";
+    const std::string has = calls ? gil : "1";
+    if (!has.empty()) samples += "arg \"Holds the GIL\" " + has + "\n";
+  }
+  const Table table = Compute(Parse("process train pid=7 window=0..1000000000\n"
+                                    "thread main tid=7 base=python main lead\n" +
+                                    samples + others),
+                              "verdict");
+  return table.texts("cause")[0] + " " + table.texts("blame")[0] + " " +
+         std::to_string(std::lround(100 * table.reals("share")[0]));
+}
+
+TEST(Gil, WhoRunsWithoutItRunsNativeCode) {
+  EXPECT_EQ(WithoutSpans("0", ""), "native a.py:2 f 75");
+  EXPECT_EQ(WithoutSpans("0", "nanosleep"), "native a.py:2 f 75") << "it waits in such code";
+  EXPECT_EQ(WithoutSpans("1", ""), "python a.py:2 f 100");
+  EXPECT_EQ(WithoutSpans("", ""), "python a.py:2 f 100");
+  // While another thread has it, the lead may run to ask for it.
+  std::string holder = "thread worker tid=8 base=python\n";
+  for (int i = 0; i < 40; ++i) {
+    holder += "instant [sample] " + std::to_string(13 + 25 * i) +
+              "000000\narg covers_ns 25000000\narg \"Own line\" \"a.py:7 g\"\n"
+              "arg \"Python stack\" \"a.py:7 g\"\narg \"Holds the GIL\" 1\n";
+  }
+  EXPECT_EQ(WithoutSpans("0", "", holder), "python a.py:2 f 100");
 }
 
 // In a read of what a child sends, of which the first 800 ms were a wait for the GIL.

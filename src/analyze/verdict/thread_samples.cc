@@ -32,6 +32,13 @@ Line LineOf(const trace::Trace& trace, const trace::Sample& sample) {
   return {stack.empty() ? LineKind::kNone : LineKind::kLibrary, {}};
 }
 
+// What ran, where no sample of native code tells. Who has no GIL runs no Python; by a lock it may
+// wait for the GIL, and in the interpreter.
+Code CodeBy(trace::Gil gil, std::string_view waits) {
+  if (gil == trace::Gil::kHeld && waits.empty()) return Code::kInterpreter;
+  return gil == trace::Gil::kReleased && waits != "futex" ? Code::kNative : Code::kUnknown;
+}
+
 }  // namespace
 
 std::vector<ThreadSample> SamplesOf(const trace::Trace& trace, const trace::SampleReader& reader,
@@ -51,13 +58,16 @@ std::vector<ThreadSample> SamplesOf(const trace::Trace& trace, const trace::Samp
     one.locked = waits == "futex";
     one.runs = Runs(waits);
     one.awaits_thread = AwaitsThread(stack);
+    one.awaits_future = AwaitsFuture(stack);
     one.awaits_process = AwaitsProcess(waits);
     one.in_library = sample.own_line.valid() && IsInLibrary(stack, trace.text(sample.own_line));
+    one.in_item = InWorkItem(stack);
     one.compiles = Compiles(stack);
     one.feeds = sample.own_line.valid() && Feeds(stack);
-    one.holds_gil = sample.holds_gil;
+    one.gil = sample.gil;
     one.knows_native = sample.library.valid();
-    one.code = CodeOf(trace.text(sample.library));
+    one.code =
+        sample.library.valid() ? CodeOf(trace.text(sample.library)) : CodeBy(sample.gil, waits);
   });
   std::stable_sort(out.begin(), out.end(),
                    [](const auto& a, const auto& b) { return a.at_ns < b.at_ns; });

@@ -19,13 +19,18 @@ struct ThreadSample {
   bool locked = false;          // it was seen waiting for a lock
   bool runs = false;            // it waited in no system call
   bool awaits_thread = false;   // AwaitsThread
+  bool awaits_future = false;   // AwaitsFuture
   bool awaits_process = false;  // AwaitsProcess
   bool in_library = false;      // IsInLibrary
+  bool in_item = false;         // InWorkItem
   bool compiles = false;        // a compiler that is written in Python
   bool feeds = false;           // it prepares data for the lead
-  bool holds_gil = false;
+  trace::Gil gil = trace::Gil::kUnknown;
   bool knows_native = false;
   Code code = Code::kUnknown;  // that ran
+
+  // Whether it may run Python: that of others waits for it.
+  bool runs_python() const { return python && runs && gil != trace::Gil::kReleased; }
 };
 
 // In order of time. Where the thread is the process's main one, its last samples without a stack

@@ -31,8 +31,8 @@ constexpr double kWorthListing = 0.05;  // of a place's time, of one cause
 constexpr double kWorthTelling = 0.02;  // of the steps, at other lines that a place calls
 
 constexpr char kWherePythonAloneIsSampled[] =
-    "do this work once, in native code, or outside the loop. Native code that nothing wraps counts "
-    "as Python here: --python=samples tells them apart";
+    "do this work once, in native code, or outside the loop. Native code that keeps the GIL counts "
+    "as Python where nothing wraps it: --python=samples tells them apart";
 
 constexpr char kWhereSimulatorsRunAlready[] =
     "make this line cheaper: simulators run in parallel already, and each step waits for the "

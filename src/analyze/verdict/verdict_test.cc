@@ -242,12 +242,13 @@ TEST(Verdict, ACompilerThatIsWrittenInPythonIsCompilation) {
 
 // A thread that is in `layer` from 100 to 900, with samples.
 std::string OtherThread(const std::string& layer, const std::string& line,
-                        const std::string& waits = "", const std::string& library = "") {
+                        const std::string& waits = "", const std::string& library = "",
+                        const std::string& called_by = "") {
   std::string body = "thread worker tid=8\nspan work 100 900 " + layer + "\n";
   for (int at = 160; at < 900; at += 100) {
     body += "instant [sample] " + std::to_string(at) +
-            "\narg covers_ns 100\narg \"Python stack\" \"" + line + "\"\narg \"Own line\" \"" +
-            line + "\"\n";
+            "\narg covers_ns 100\narg \"Python stack\" \"" + called_by + line +
+            "\"\narg \"Own line\" \"" + line + "\"\n";
     if (!waits.empty()) body += "arg \"Waits for\" " + waits + "\n";
     if (!library.empty()) body += "arg Library \"" + library + "\"\n";
   }
@@ -272,6 +273,14 @@ TEST(Verdict, AWaitForAThreadIsWhatThatThreadDoes) {
             "other-process");
   EXPECT_EQ(WhileWaiting(join, reader + "process child parent=train window=0..90\n").first,
             "waiting");
+  // Who was given work by a pool waits in it; who waits anywhere else is not waited for.
+  const std::string item = "thread.py:83 _worker;thread.py:58 _WorkItem.run;";
+  const std::string future = "a.py:1 main;_base.py:451 Future.result;threading.py:9 Condition.wait";
+  const std::string asks = OtherThread("idle", "a.py:9 asks", "poll", "", item);
+  EXPECT_EQ(WhileWaiting(future, asks), Told("waiting", "a.py:9 asks"));
+  EXPECT_EQ(WhileWaiting(join, asks), Told("waiting", "a.py:1 main"));
+  EXPECT_EQ(WhileWaiting(future, OtherThread("idle", "a.py:9 asks", "poll")),
+            Told("waiting", "a.py:1 main"));
   // An event loop waits for its threads as for anything else.
   EXPECT_EQ(WhileWaiting("a.py:1 main;selectors.py:468 select",
                          OtherThread("native", "a.py:7 work"), "select.epoll.poll"),

@@ -58,7 +58,7 @@ void NativeSamples::Take(uint64_t key, uint64_t value, bool is_name) {
     case Field::kOwnLine: sample.own_line = is_name ? value : 0; break;
     case Field::kLibrary: sample.library = is_name ? value : 0; break;
     case Field::kWaits: sample.waits = is_name ? value : 0; break;
-    case Field::kHoldsGil: sample.holds_gil = number != 0; break;
+    case Field::kHoldsGil: sample.holds_gil = number != 0 ? 1 : 0; break;
     case Field::kNone: break;
   }
 }
@@ -113,7 +113,7 @@ void NativeSamples::Tell(const Sample& sample, trace::TrackBuilder* track, bool 
   if (sample.waits != 0) {
     track->ArgText(builder_->Text("Waits for"), session_->name(sample.waits).text);
   }
-  if (sample.holds_gil) track->Arg(builder_->Text("Holds the GIL"), 1);
+  if (sample.holds_gil >= 0) track->Arg(builder_->Text("Holds the GIL"), sample.holds_gil);
   if (sample.library == 0) return;
   std::string_view path = builder_->trace().text(session_->name(sample.library).text);
   const bool has_build = path.find('\t') != std::string_view::npos;

@@ -7,8 +7,8 @@
 //                  not tell, and where the file is another build than the one that ran (a gap
 //                  counts these)
 //   Waits for      the system call in which the thread was, or what else it waited for
-//   Holds the GIL  1: it has it, so that other threads' Python waits; absent: it has not, or it is
-//                  not known
+//   Holds the GIL  1: it has it, so that other threads' Python waits; 0: it has not, so it runs no
+//                  Python; absent: not known
 //   covers_ns      the time of the thread that the sample stands for: it ends with the sample
 //   run_delay_ns   for how long of it the thread was ready without a processor; absent: not known
 // A sample of a thread that recorded nothing else stays on the sampling thread, with the argument
@@ -76,7 +76,7 @@ class NativeSamples {
     trace::TrackBuilder* teller = nullptr;
     int64_t at = 0, thread = 0, covers = 0, run_delay = -1, offset = 0;
     uint64_t own_line = 0, library = 0, waits = 0;  // name ids
-    bool holds_gil = false;
+    int64_t holds_gil = -1;                         // not known
     trace::StringId stack;
   };
   void Close();

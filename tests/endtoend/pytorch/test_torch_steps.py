@@ -41,3 +41,25 @@ def test_steps_are_found_where_nothing_but_the_program_updates_its_model(tmp_pat
     result = record_script(tmp_path / "run", HEAD + "    " + body)
     assert result.returncode == 0, result.stderr
     assert len(table(tmp_path / "run", "steps")) == steps
+
+
+GENERATED = """
+class Lazy(torch.optim.SGD):
+    def step(self, closure=None):
+        yield
+        update() if HAND else super().step(closure)
+optimizer = Lazy(parameters, 0.1)
+for i in range(60):
+    loss(data()).backward()
+    for _ in optimizer.step(): pass
+    optimizer.zero_grad()
+"""
+
+
+@pytest.mark.parametrize("by_hand", (False, True))
+def test_an_update_that_a_generator_makes_is_one_step(tmp_path, by_hand):
+    program = HEAD.replace("for i in range(60):\n", "") + f"HAND = {by_hand}" + GENERATED
+    result = record_script(tmp_path / "run", program)
+    assert result.returncode == 0, result.stderr
+    # Of the first generator nobody knows yet who updates.
+    assert len(table(tmp_path / "run", "steps")) == 60 - by_hand

@@ -148,7 +148,9 @@ CASES = {
                           env={"WORKERS": "1"}),
     "python": Case("train.py", "python", causes=("python",)),
     "native": Case("train.py", "native", causes=("native",)),
-    "unwrapped": Case("train.py", "unwrapped", causes=("native",), flags=("--python=samples",)),
+    "unwrapped": Case("train.py", "unwrapped", causes=("native",)),
+    # Native code that keeps the GIL is told from Python by its own samples alone.
+    "keeps": Case("train.py", "keeps", causes=("native",), flags=("--python=samples",)),
     "sleep": Case("train.py", "sleep", causes=("waiting",)),
     "gc": Case("train.py", "collect", causes=("gc",), line=False),
     "disk": Case("train.py", "disk", causes=("disk",)),
@@ -226,6 +228,7 @@ clocked("faults.py", ("native", "python"), """
     lock: lock
     thread_queue: waiting lock @produce
     thread_result: native @thread_part
+    thread_sleep: waiting @sleep_part
     thread_join: python @python_part
     thread_event: waiting lock @event_part
     gil_called: lock

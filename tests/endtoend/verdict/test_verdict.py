@@ -28,9 +28,14 @@ def test_a_place_has_the_time_of_all_its_causes_by_the_programs_own_clock(name, 
     assert sum(row["ns"] for row in of_first) == of_first[0]["place_ns"]
 
 
-@pytest.mark.skipif(not sees_native(), reason="perf_event_open is refused")
-def test_native_code_that_nothing_wraps_is_told_by_samples_of_it(tmp_path):
+def test_native_code_that_nothing_wraps_is_told_where_it_releases_the_gil(tmp_path):
     case = CASES["unwrapped"]
+    assert case.wrong(case.run(tmp_path / "planted", True), True) == ""
+
+
+@pytest.mark.skipif(not sees_native(), reason="perf_event_open is refused")
+def test_native_code_that_keeps_the_gil_is_told_by_samples_of_it(tmp_path):
+    case = CASES["keeps"]
     assert case.wrong(case.run(tmp_path / "planted", True), True) == ""
     case.flags = ()
     rows = case.run(tmp_path / "without", True)

@@ -219,6 +219,14 @@ def thread_result():
     return POOL.submit(thread_part).result()
 
 
+def sleep_part():
+    time.sleep(0.012)  # HERE
+
+
+def thread_sleep():
+    POOL.submit(sleep_part).result()
+
+
 def python_part():
     begin = time.perf_counter()
     sum([i & 7 for i in range(200_000)])  # HERE
@@ -422,7 +430,7 @@ if __name__ == "__main__":
         if FAULT == "thread_queue":
             QUEUE = queue.Queue(1)
             others[FAULT] = [produce]
-        if FAULT == "thread_result":
+        if FAULT in ("thread_result", "thread_sleep"):
             POOL = concurrent.futures.ThreadPoolExecutor(1)
         if FAULT == "process_pool":
             POOL = fork.Pool(2)

@@ -35,6 +35,11 @@ def unwrapped():
         ZLIB.crc32(0, BYTES, len(BYTES))  # HERE
 
 
+def keeps():
+    for _ in range(60):
+        ZLIB.crc32(0, BYTES, len(BYTES))  # HERE
+
+
 def sleep():
     time.sleep(0.02)  # HERE
 
@@ -126,6 +131,8 @@ def workers():
 
 
 if __name__ == "__main__":
+    if PLANTED and FAULT == "keeps":
+        ZLIB = ctypes.PyDLL("libz.so.1")
     if PLANTED and FAULT == "unwrapped":
         ZLIB = ctypes.CDLL("libz.so.1")
     if PLANTED and FAULT == "threads":
