@@ -71,8 +71,8 @@ _MODULES = ("hand_over", "ray")  # at their first use, too
 __all__ = [
     "active", "add_arguments", "arm", "counter", "error", "flush", "from_arguments", "instant",
     "lead", "meta", "operation", "pause", "phase", "process_name", "progress", "read", "request",
-    "resume", "run_dir", "schedule", "session", "snapshot", "start", "step", "step_end", "stop", "unwrap",
-    "wrap", "__version__",
+    "resume", "run_dir", "schedule", "session", "snapshot", "start", "step", "step_end", "stop",
+    "unwrap", "wrap", "__version__",
 ]
 
 

@@ -83,7 +83,8 @@ step step 100 400
 }
 
 std::string Tasks(int count) {
-  std::string text = "process tasks window=0..1000\nthread main tid=7 base=python main\nasync all\n";
+  std::string text =
+      "process tasks window=0..1000\nthread main tid=7 base=python main\nasync all\n";
   for (int i = 0; i < count; ++i) {
     text += "request fetch " + std::to_string(10 * i) + " " + std::to_string(10 * i + 5) +
             " found\n";

@@ -67,9 +67,9 @@ export function withSteps(data: PageData): Set<number> {
   return found;
 }
 
-// Of a process with steps these alone, as in every other view, unless `whole` asks for all of its
-// window; so with requests; of one without either its window. In the order in which the verdict speaks of processes;
-// behind them others, the longest first.
+// Of a process with steps or requests these alone, as in every other view, unless `whole` asks for
+// all of its window; of one without either its window. In the order in which the verdict speaks of
+// processes; behind them others, the longest first.
 export function barsOf(data: PageData, whole: boolean): ProcessBars[] {
   const rows = data.part_work;
   if (!rows) return [];
