@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/report/cells.h"
+#include "src/report/data.h"
 
 namespace crosscut::report {
 
