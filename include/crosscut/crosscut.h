@@ -63,7 +63,9 @@ enum crosscut_name_flags {
   CROSSCUT_OVERLOADED = 8, /* `text` is "NAME.OVERLOAD": that one of several operators NAME */
   CROSSCUT_FOUND = 16,   /* of steps and operations: found by an adapter. Such a step is none where
                             it is cut off by one that the program declares; such an operation is
-                            told apart from the program's own of its name. */
+                            told apart from the program's own of its name. Such a request is a
+                            task or a call that came again: one only where its process has neither
+                            steps nor other requests. */
   CROSSCUT_FRAME = 16,   /* of spans: a call that a hook on calls sees (crosscut_frames) */
   CROSSCUT_CROSSES = 32, /* of spans: may begin in one function and end in another, so that it
                             ends by crosscut_end_named() alone and beside all others */
@@ -139,6 +141,14 @@ CROSSCUT_API void crosscut_instant(uint32_t name);
 /* The end of a span of a name with CROSSCUT_ASYNC, by its number. Recorded in pauses and control
  * steps, too: it began outside of them. */
 CROSSCUT_API void crosscut_async_end(uint32_t name, int64_t number);
+/* A request: a step with a begin and an end of its own, on any threads, beside others like it.
+ * Names are of kind CROSSCUT_STEP with CROSSCUT_ASYNC; that at its end is the request's, so a route
+ * may be told once it is known. Returns the request's number; 0 where this thread does not record.
+ */
+CROSSCUT_API int64_t crosscut_request_begin(uint32_t name);
+/* `running_ns`: for how long a thread worked for it; below 0: not known. Recorded in control steps
+ * and pauses, too; nothing where `number` is 0. */
+CROSSCUT_API void crosscut_request_end(uint32_t name, int64_t number, int64_t running_ns);
 CROSSCUT_API void crosscut_counter(uint32_t name, int64_t value);
 /* Here the program had a value that cannot be kept (no number, not finite, too large): counted as
  * lost by the reason "value", which the report tells. */

@@ -64,15 +64,15 @@ _LATER = {
     "start": "_session", "stop": "_session", "pause": "_session", "resume": "_session",
     "snapshot": "_session", "flush": "_session", "session": "_session",
     "wrap": "_session", "unwrap": "_session",
-    "schedule": "_schedule", "read": "reading",
+    "schedule": "_schedule", "read": "reading", "request": "_request",
     "load_ipython_extension": "_notebook", "unload_ipython_extension": "_notebook",
 }
 _MODULES = ("hand_over", "ray")  # at their first use, too
 __all__ = [
     "active", "add_arguments", "arm", "counter", "error", "flush", "from_arguments", "instant",
-    "lead", "meta", "operation", "pause", "phase", "process_name", "progress", "read", "resume",
-    "run_dir", "schedule", "session", "snapshot", "start", "step", "step_end", "stop", "unwrap",
-    "wrap", "__version__",
+    "lead", "meta", "operation", "pause", "phase", "process_name", "progress", "read", "request",
+    "resume", "run_dir", "schedule", "session", "snapshot", "start", "step", "step_end", "stop",
+    "unwrap", "wrap", "__version__",
 ]
 
 

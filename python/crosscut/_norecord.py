@@ -51,6 +51,22 @@ def error() -> str:
     return _reason
 
 
+def request_name(text: Any, task: bool = False) -> int:
+    return 0
+
+
+def request_begin(name: int) -> int:
+    return 0
+
+
+def request_end(name: int, number: int, running_ns: int = -1) -> None:
+    pass
+
+
+def task_ran() -> int:
+    return -1
+
+
 def run_dir() -> str:
     return ""
 

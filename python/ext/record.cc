@@ -17,6 +17,7 @@
 #include "python/ext/record_operation.h"
 #include "python/ext/record_options.h"
 #include "python/ext/record_remote.h"
+#include "python/ext/record_requests.h"
 #include "python/ext/record_shared.h"
 #include "python/ext/record_shortfall.h"
 #include "python/ext/record_slices.h"
@@ -282,6 +283,7 @@ PyObject* AfterForkInChildFunction(PyObject*, PyObject*) {
   ForgetLearner();
   ForgetCalls();
   ForgetOutermost();
+  ForgetRequests();
   MarkForked();
   Py_RETURN_NONE;
 }
@@ -381,6 +383,15 @@ PyMethodDef functions[] = {
      "Context.run, code: what it runs for that code is a task's slice; False where it cannot be."},
     {"follow_await", FollowAwait, METH_VARARGS,
      "class, callable: told of each `await` of one of its objects; False where that cannot be."},
+    {"request_name", RequestName, METH_VARARGS, "text, task=False: a name of requests."},
+    {"request_begin", RequestBegin, METH_O, "name: the request's number; 0: nothing records."},
+    {"request_end", Function(RequestEnd), METH_FASTCALL, "name, number, running_ns=-1."},
+    {"follow_requests", FollowRequests, METH_O, "Future.done: tasks are followed; None: no more."},
+    {"task_begins", Function(TaskBegins), METH_FASTCALL | METH_KEYWORDS, "Before create_task()."},
+    {"task_made", Function(TaskMade), METH_FASTCALL, "After create_task()."},
+    {"next_task", NextTask, METH_O, "What the next task of this thread is."},
+    {"task_is", TaskIs, METH_O, "name: of the request that the running task handles."},
+    {"task_ran", TaskRan, METH_NOARGS, "For how many ns the running task has run; -1: not known."},
     {"flow_out", Function(FlowOutFunction), METH_FASTCALL,
      "key, part=0: an arrow leaves the innermost open span."},
     {"flow_in", Function(FlowInFunction), METH_FASTCALL,

@@ -13,6 +13,7 @@
 #include "crosscut/in_python.h"
 #include "crosscut/ref.h"
 #include "python/ext/record_led_method.h"
+#include "python/ext/record_requests.h"
 #include "python/ext/record_shared.h"
 #include "python/ext/record_shortfall.h"
 #include "python/ext/record_stack.h"
@@ -117,12 +118,15 @@ PyObject* Run(PyObject* context, PyObject* const* args, Py_ssize_t count, PyObje
   PyObject* const task =
       code != nullptr && count > 0 && CodeThatCalls() == code ? BoundTo(args[0]) : nullptr;
   if (task == nullptr) return function(context, args, count, keywords);
+  uint64_t begin;
+  PyObject* const around = SliceBegins(task, &begin);
   const Outer outer = EnterTask(task);
   PyObject* result = function(context, args, count, keywords);
   {
     const PendingException kept;
     LeaveTask(task, outer);
   }
+  SliceEnds(task, begin, around);
   if (outer.slice == 0) CountSlice(args[0]);
   Py_DECREF(task);  // behind it: the call may have let go of the callback
   return result;

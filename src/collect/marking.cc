@@ -24,6 +24,37 @@ uint32_t OrUnnamed(uint32_t name) {
   return name >= Names::kFirstId ? name : Recorder::Get().stream().unnamed();
 }
 
+// An instant of `name`, whatever the phase, with `pairs` arguments of it at `arguments`. False
+// where this thread does not record.
+bool Events(uint32_t name, const uint64_t* arguments, uint32_t pairs) {
+  crosscut_thread* thread = crosscut_this_thread;
+  const uint32_t enabled = __atomic_load_n(&thread->enabled, __ATOMIC_RELAXED);
+  if (enabled == 0) return false;
+  uint64_t words[7] = {name};
+  unsigned heads = 0;
+  for (uint32_t i = 0; i < pairs; ++i) {
+    heads |= 2u << 3 * i;
+    words[1 + 3 * i] = format::kArg;
+    words[2 + 3 * i] = arguments[2 * i];
+    words[3 + 3 * i] = arguments[2 * i + 1];
+  }
+  if (crosscut_inline_(thread, enabled) &&
+      crosscut_write_(0, format::kInstant, words, 1 + 3 * pairs, heads)) {
+    return true;
+  }
+  Recorder& recorder = Recorder::Get();
+  const uint64_t tick = recorder.MarkAlways(0, format::kInstant, words, 1);
+  for (uint32_t i = 0; tick != 0 && i < pairs; ++i) {
+    (void)recorder.MarkAlways(tick, format::kArg, arguments + 2 * i, 2);
+  }
+  return tick != 0;
+}
+
+uint32_t Key(const char* text) {
+  return Recorder::Get().stream().Intern(
+      text, format::NameAttributes{format::kKindText, format::kLayerNone, 0, 0}.Pack());
+}
+
 __attribute__((noinline)) void BeginRare(uint32_t name) {
   name = OrUnnamed(name);
   if (name <= format::kLastNameCode) {
@@ -39,6 +70,7 @@ __attribute__((noinline)) void BeginRare(uint32_t name) {
 
 using crosscut::record::Event;
 using crosscut::record::EventAt;
+using crosscut::record::Events;
 namespace format = crosscut::format;
 
 extern "C" {
@@ -101,6 +133,26 @@ void crosscut_async_end(uint32_t name, int64_t number) {
   const uint64_t argument[2] = {key, static_cast<uint64_t>(number)};
   const uint64_t tick = recorder.MarkAlways(0, format::kInstant, &instant, 1);
   if (tick != 0) (void)recorder.MarkAlways(tick, format::kArg, argument, 2);
+}
+
+int64_t crosscut_request_begin(uint32_t name) {
+  constexpr int64_t kOurs = int64_t{1} << 62;  // others take numbers of their own
+  static int64_t last = kOurs;                 // each number once, by the addition alone: relaxed
+  static const uint32_t key = crosscut::record::Key("async");
+  const auto& recorder = crosscut::record::Recorder::Get();
+  if (recorder.phase() == crosscut::record::Phase::kPaused) return 0;
+  const int64_t number = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+  const uint64_t argument[2] = {key, static_cast<uint64_t>(number)};
+  return Events(crosscut::record::OrUnnamed(name), argument, 1) ? number : 0;
+}
+
+void crosscut_request_end(uint32_t name, int64_t number, int64_t running_ns) {
+  static const uint32_t end = crosscut::record::Key("async end");
+  static const uint32_t running = crosscut::record::Key("running_ns");
+  if (number == 0) return;
+  const uint64_t arguments[4] = {end, static_cast<uint64_t>(number), running,
+                                 static_cast<uint64_t>(running_ns)};
+  (void)Events(crosscut::record::OrUnnamed(name), arguments, running_ns < 0 ? 1 : 2);
 }
 
 void crosscut_counter(uint32_t name, int64_t value) {

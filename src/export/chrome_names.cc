@@ -15,6 +15,7 @@ std::string_view Category(const trace::Trace& trace, const trace::Name& name) {
   const std::string_view probe = trace.text(name.probe);
   if (!trace.text(name.category).empty()) return trace.text(name.category);
   if (name.scope()) return name.kind == Kind::kPart ? "operation" : "user_annotation";
+  if (name.kind == Kind::kStep) return "request";
   switch (name.layer) {
     case Layer::kNone:
     case Layer::kDevice: return "user_annotation";

@@ -103,7 +103,9 @@ std::string HowStarted(const ReportData& data, size_t process_row) {
 
 Section SectionOf(const ReportData& data, const ProcessTime& time, size_t row) {
   Section section;
-  section.heading = (time.of.of_steps ? "Where the steps' time went: " : "Where the time went: ") +
+  section.heading = (time.of.part == "steps"      ? "Where the steps' time went: "
+                     : time.of.part == "requests" ? "Where the time with requests went: "
+                                                  : "Where the time went: ") +
                     ProcessName(data, time.key) + HowStarted(data, row);
   Work total;
   total.name = "in all";

@@ -80,6 +80,7 @@ void AddVerdict(const ReportData& data, Document* out) {
   section.before.push_back(who + base::ShownText(verdict.Text("headline", 0)));
   section.before.push_back(BlameText(verdict, 0));
   if (verdict.Text("cause", 0) != "none") section.before.push_back(GainText(verdict, 0));
+  for (const std::string& text : RequestsTexts(data, first)) section.before.push_back(text);
   size_t processes = 0;
   for (size_t row = 1; row < verdict.rows(); ++row) {
     const std::string blame = base::ShownText(verdict.Text("blame", row));
@@ -108,6 +109,8 @@ void AddVerdict(const ReportData& data, Document* out) {
   }
   const std::string parts = PartsText(data, first);
   if (!parts.empty()) section.before.push_back(parts);
+  const std::string nothing = NothingRepeatsText(data, first);
+  if (!nothing.empty()) section.before.push_back(nothing);
 }
 
 }  // namespace crosscut::report

@@ -167,7 +167,7 @@ std::string DataHtml(const char* id, const ReportData& data) {
 
 std::string RenderHtml(const ReportData& data) {
   const ProcessTitles titles(data);
-  std::string top = VerdictHtml(data.Find("verdict"), data.gaps.size(), titles);
+  std::string top = VerdictHtml(data, titles);
   top += GapsHtml(data.gaps, top.empty() ? "Read this first" : "What is missing or uncertain");
   if (data.gaps.empty()) {
     top += "<p class=\"whole\">Nothing is known to be missing from this recording.</p>\n";

@@ -70,8 +70,11 @@ std::string ShareSentence(const ReportData& data, const MainProcess& main) {
     if (largest == nullptr || work.wall_ns > largest->wall_ns) largest = &work;
   }
   if (largest == nullptr || largest->wall_ns <= 0) return "";
-  std::string out =
-      of.of_steps ? "Its steps took " + Number(FormatNs(of.wall_ns)) + ", of which " : "Of that, ";
+  std::string out = of.part == "steps"
+                        ? "Its steps took " + Number(FormatNs(of.wall_ns)) + ", of which "
+                    : of.part == "requests"
+                        ? "It handled requests for " + Number(FormatNs(of.wall_ns)) + ", of which "
+                        : "Of that, ";
   out += Strong(largest->name) + " took " +
          Number(FormatPercent(static_cast<double>(largest->wall_ns),
                               static_cast<double>(of.wall_ns), true));

@@ -36,7 +36,7 @@ std::string EvidenceHtml(const Cells& cells, size_t row) {
 }
 
 // The first cause in full.
-std::string FirstHtml(const Cells& cells, size_t row) {
+std::string FirstHtml(const ReportData& data, const Cells& cells, size_t row) {
   std::string out = "<p class=\"answer\">" +
                     EscapeHtml(cells.Text("headline", row), kMaxPageSentence) + "</p><dl>";
   const std::string blame = EscapeHtml(cells.Text("blame", row), kMaxPageSentence);
@@ -47,6 +47,12 @@ std::string FirstHtml(const Cells& cells, size_t row) {
   if (!gain.empty()) out += Line("Can save", gain);
   const std::string action = EscapeHtml(cells.Text("action", row), kMaxPageSentence);
   if (!action.empty()) out += Line("Try", action);
+  const std::string_view process = cells.Text("process", row);
+  for (const std::string& text : RequestsTexts(data, process)) {
+    out += Line("Requests", EscapeHtml(text, kMaxPageSentence) + TableLink("requests"));
+  }
+  const std::string nothing = NothingRepeatsText(data, process);
+  if (!nothing.empty()) out += Line("Steps", EscapeHtml(nothing));
   return out + "</dl>";
 }
 
@@ -60,8 +66,9 @@ std::string OtherHtml(const Cells& cells, size_t row, const std::string& before)
 
 }  // namespace
 
-std::string VerdictHtml(const analyze::Table* verdict, size_t gaps, const ProcessTitles& titles) {
-  const Cells cells(verdict);
+std::string VerdictHtml(const ReportData& data, const ProcessTitles& titles) {
+  const Cells cells(data.Find("verdict"));
+  const size_t gaps = data.gaps.size();
   if (cells.rows() == 0) return "";
   std::string out = "<section id=\"verdict\" class=\"verdict\"><h2>Verdict</h2>";
   if (gaps > 0) {
@@ -71,7 +78,7 @@ std::string VerdictHtml(const analyze::Table* verdict, size_t gaps, const Proces
   }
   // In the table's order: by process, and by rank in each.
   const std::string_view first = cells.Text("process", 0);
-  out += FirstHtml(cells, 0);
+  out += FirstHtml(data, cells, 0);
   std::string also, elsewhere;
   size_t processes = 0;
   for (size_t row = 1; row < cells.rows(); ++row) {

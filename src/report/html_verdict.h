@@ -3,14 +3,14 @@
 
 #include <string>
 
-#include "src/analyze/table.h"
+#include "src/report/data.h"
 #include "src/report/process_titles.h"
 
 namespace crosscut::report {
 
-// `verdict` is the table of that name; "" where it is null or has no rows. The first process's
-// first cause stands in full; its other causes and the first cause of other processes in a line.
-// `gaps`: how many sentences say what is missing from the recording; the block begins with that.
-std::string VerdictHtml(const analyze::Table* verdict, size_t gaps, const ProcessTitles& titles);
+// "" where the table verdict is missing or has no rows. The first process's first cause stands in
+// full, with its requests; its other causes and the first cause of other processes in a line. The
+// block begins with how many sentences say what is missing from the recording.
+std::string VerdictHtml(const ReportData& data, const ProcessTitles& titles);
 
 }  // namespace crosscut::report

@@ -27,9 +27,13 @@ struct Part {
 };
 const std::vector<Part>& PartsOfSummary() {
   static const std::vector<Part> parts = {
-      {"processes", {"processes"}}, {"window", {"window_parts"}},
-      {"verdict", {"verdict"}},     {"steps", {"step_summary"}},
-      {"causes", {"step_causes"}},  {"operations", {"step_overlap", "overlap"}},
+      {"processes", {"processes"}},
+      {"window", {"window_parts"}},
+      {"verdict", {"verdict"}},
+      {"steps", {"step_summary"}},
+      {"requests", {"requests"}},
+      {"causes", {"step_causes"}},
+      {"operations", {"step_overlap", "overlap"}},
       {"findings", {"findings"}},
   };
   return parts;

@@ -1,13 +1,47 @@
 #include "src/report/verdict_words.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "src/analyze/figures.h"
+#include "src/base/shown_text.h"
+#include "src/report/document_time.h"
 
 namespace crosscut::report {
 namespace {
 
 constexpr double kZero = 0.005;  // what the interval may reach down to, and still be known
+
+constexpr size_t kMostRequests = 3;  // kinds of them that are told
+
+// "4.2"; "310".
+std::string Digits(double value) {
+  char text[32];
+  snprintf(text, sizeof text, value < 99.5 ? "%.2g" : "%.0f", value);
+  return text;
+}
+
+std::string RequestsText(const Cells& requests, size_t row) {
+  const int64_t count = requests.Int("count", row), open = requests.Int("open", row);
+  std::string what(requests.Text("what", row));
+  if (count != 1) what += "s";
+  std::string out =
+      CountText(count) + " " + what + " of " + base::ShownText(requests.Text("request", row));
+  if (requests.Int("p50_ns", row) != analyze::kMissing) {
+    out += ": median " + TimeText(requests.Int("p50_ns", row)) + ", 99 % within " +
+           TimeText(requests.Int("p99_ns", row)) + ", " +
+           Digits(requests.Real("concurrency", row)) + " at a time (" +
+           CountText(requests.Int("most", row)) + " at most), " +
+           Digits(requests.Real("per_second", row)) + " a second";
+  }
+  if (requests.Int("running_ns", row) != analyze::kMissing) {
+    out += "; on the mean running for " + TimeText(requests.Int("running_ns", row)) + " of " +
+           TimeText(requests.Int("running_ns", row) + requests.Int("waiting_ns", row));
+  }
+  if (open > 0) out += "; " + CountText(open) + " never ended";
+  return out + ".";
+}
 
 }  // namespace
 
@@ -27,6 +61,32 @@ GainWords GainWordsOf(const Cells& verdict, size_t row) {
   const std::string_view cause = verdict.Text("cause", row);
   if (cause == "framework" || cause == "device") out.half = text(gain / 2);
   return out;
+}
+
+std::vector<std::string> RequestsTexts(const ReportData& data, std::string_view process) {
+  const Cells requests(data.Find("requests"));
+  std::vector<std::string> out;
+  int64_t kinds = 0;
+  for (size_t row = 0; row < requests.rows(); ++row) {
+    if (requests.Text("process", row) != process) continue;
+    if (out.size() < kMostRequests) out.push_back(RequestsText(requests, row));
+    ++kinds;
+  }
+  const int64_t more = kinds - static_cast<int64_t>(kMostRequests);
+  if (more > 0) out.back() += " " + CountText(more) + " more kinds: table requests.";
+  return out;
+}
+
+std::string NothingRepeatsText(const ReportData& data, std::string_view process) {
+  const Cells parts(data.Find("window_parts"));
+  for (size_t row = 0; row < parts.rows(); ++row) {
+    if (parts.Text("process", row) != process || parts.Text("part", row) != "whole window")
+      continue;
+    return "Nothing that repeats was found, no steps and no requests: crosscut.step() in a loop, "
+           "or "
+           "with crosscut.request(name) around what is handled, tells what does.";
+  }
+  return "";
 }
 
 }  // namespace crosscut::report

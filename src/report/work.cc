@@ -6,12 +6,16 @@
 namespace crosscut::report {
 namespace {
 
-bool HasSteps(const ReportData& data, std::string_view process) {
+// That repeats, if there is one.
+std::string_view PartOf(const ReportData& data, std::string_view process) {
   const Cells parts(data.Find("window_parts"));
   for (size_t row = 0; row < parts.rows(); ++row) {
-    if (parts.Text("process", row) == process && parts.Text("part", row) == "steps") return true;
+    if (parts.Text("process", row) != process) continue;
+    for (const std::string_view part : {"steps", "requests"}) {
+      if (parts.Text("part", row) == part) return part;
+    }
   }
-  return false;
+  return "";
 }
 
 // The sum of what is known.
@@ -29,11 +33,11 @@ std::string LayersText(std::string_view layers, bool device) {
 ProcessWork WorkOf(const ReportData& data, std::string_view process) {
   const Cells rows(data.Find("part_work"));
   ProcessWork out;
-  out.of_steps = HasSteps(data, process);
+  out.part = PartOf(data, process);
   std::map<std::string, size_t, std::less<>> known;
   for (size_t row = 0; row < rows.rows(); ++row) {
     if (rows.Text("process", row) != process) continue;
-    if (out.of_steps && rows.Text("part", row) != "steps") continue;
+    if (!out.part.empty() && rows.Text("part", row) != out.part) continue;
     const std::string_view name = rows.Text("work", row);
     const auto [at, added] = known.try_emplace(
         std::string(rows.Text("what", row)) + " " + std::string(name), out.work.size());

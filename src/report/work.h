@@ -1,5 +1,6 @@
 // What a process's time was spent on, as every view shows it: of its observed steps where it has
-// any, else of its whole window. So the shares in all views are shares of the same time.
+// any, else of the time with requests, else of its whole window. So the shares in all views are
+// shares of the same time.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct Work {
 };
 
 struct ProcessWork {
-  bool of_steps = false;   // else of the whole window
+  std::string_view part;   // "steps", "requests", or "": the whole window
   int64_t wall_ns = 0;     // the sum of all work
   std::vector<Work> work;  // in the order of the table, which has the longest first
 };

@@ -134,12 +134,13 @@ const Parser::Verb Parser::kVerbs[] = {
     {"clock", &Parser::TakeFact},      {"meta", &Parser::TakeFact},
     {"thread", &Parser::TakeTrack},    {"device", &Parser::TakeTrack},
     {"async", &Parser::TakeTrack},     {"op", &Parser::TakeSpan},
-    {"span", &Parser::TakeSpan},       {"step", &Parser::TakeEdge},
-    {"phase", &Parser::TakeEdge},      {"instant", &Parser::TakePoint},
-    {"out", &Parser::TakePoint},       {"in", &Parser::TakePoint},
-    {"base", &Parser::TakePoint},      {"arg", &Parser::TakeArg},
-    {"lose", &Parser::TakeLoss},       {"count", &Parser::TakeCount},
-    {"gap", &Parser::TakeRun},         {"realtime", &Parser::TakeRun},
+    {"span", &Parser::TakeSpan},       {"request", &Parser::TakeSpan},
+    {"step", &Parser::TakeEdge},       {"phase", &Parser::TakeEdge},
+    {"instant", &Parser::TakePoint},   {"out", &Parser::TakePoint},
+    {"in", &Parser::TakePoint},        {"base", &Parser::TakePoint},
+    {"arg", &Parser::TakeArg},         {"lose", &Parser::TakeLoss},
+    {"count", &Parser::TakeCount},     {"gap", &Parser::TakeRun},
+    {"realtime", &Parser::TakeRun},
 };
 
 bool Parser::Take(const Line& line) {
@@ -262,7 +263,11 @@ bool Parser::TakeSpan(const Line& line) {
   if (track_ == nullptr || !line.Time(2, &begin) || !line.Time(3, &end) || end < begin)
     return false;
   NameId name;
-  Name(line, 4, line.words[0] == "op" ? Kind::kOperation : Kind::kSpan, &name);
+  Name(line, 4,
+       line.words[0] == "op"        ? Kind::kOperation
+       : line.words[0] == "request" ? Kind::kStep
+                                    : Kind::kSpan,
+       &name);
   track_->SpanAt(begin, end, name);
   return true;
 }

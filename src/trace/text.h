@@ -10,6 +10,7 @@
 //   thread main tid=7 base=python main    also: lead, ours, life=0..90
 //   device gpu0 device=0 stream=7
 //   async collectives                     a track of asynchronous spans
+//   request "GET /x" 0 50            on an async track; "found": a task; arg running_ns, open
 //   op forward 0 50                       an operation; "found": by an adapter
 //   step step 0 50 number=3 level=0 switch  declared by this thread; "phase" alike
 //   span aten::add 10 20 framework        layer; also waits, probe=NAME (op, too), at=LINE

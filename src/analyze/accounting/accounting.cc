@@ -106,7 +106,10 @@ Accounting::Accounting(const trace::Trace& trace)
     : names(trace), tracks(TracksByProcess(trace)), own(kMaxProbes + 1) {
   events.reserve(trace.processes.size());
   processes.reserve(trace.processes.size());
-  for (const trace::Process& p : trace.processes) events.emplace_back(p);
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    requests.push_back(trace::RequestsOf(trace, {p}));
+    events.emplace_back(trace.processes[p], trace::Served(requests[p]));
+  }
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     processes.push_back(Account(trace, *this, p));
     for (const uint32_t t : tracks[p].ours) {

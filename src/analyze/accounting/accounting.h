@@ -9,6 +9,7 @@
 #include "src/analyze/accounting/overlap.h"
 #include "src/analyze/accounting/process_events.h"
 #include "src/analyze/name_codes.h"
+#include "src/trace/requests.h"
 #include "src/trace/trace.h"
 
 namespace crosscut::analyze {
@@ -32,9 +33,10 @@ struct Accounting {
   explicit Accounting(const trace::Trace& trace);
 
   NameCodes names;
-  std::vector<ProcessTracks> tracks;      // by process
-  std::vector<ProcessEvents> events;      // by process
-  std::vector<ProcessAccount> processes;  // by process
+  std::vector<ProcessTracks> tracks;                  // by process
+  std::vector<std::vector<trace::Request>> requests;  // by process, by begin
+  std::vector<ProcessEvents> events;                  // by process
+  std::vector<ProcessAccount> processes;              // by process
 
   // The spans of Crosscut's own threads that one probe kind recorded: how many and how long.
   struct OwnWork {

@@ -11,7 +11,8 @@
 
 namespace crosscut::analyze {
 
-// What a process's window is cut into by its steps. kWhole: it has no steps, so nothing cuts it.
+// What a process's window is cut into by its steps; where it has none, by whether requests are
+// handled. kWhole: it has neither, so nothing cuts it.
 enum class WindowPart : uint8_t {
   kWhole,
   kStartUp,
@@ -19,9 +20,15 @@ enum class WindowPart : uint8_t {
   kControl,
   kLeftOut,  // by the budget
   kBetween,
+  kRequests,         // at least one is handled
+  kBetweenRequests,  // none is
   kShutdown
 };
-inline constexpr int kWindowParts = 7;
+inline constexpr int kWindowParts = 9;
+// Of the parts that repeat, the one that verdicts speak of.
+constexpr bool Repeats(WindowPart part) {
+  return part == WindowPart::kSteps || part == WindowPart::kRequests;
+}
 
 struct Cell {
   uint32_t operation = 0;  // NameCodes number

@@ -97,8 +97,9 @@ class OverlapFold {
       Flush();
       EndStep();
       step_ = events_.in_step(value) ? value : 0;
-      if (step_ != 0) PlaceAfterStep(/*last=*/false);
-      steps_begun_ |= step_ != 0;
+      serving_now_ = value == events_.serving();
+      if (step_ != 0 || serving_now_) PlaceAfterStep(/*last=*/false);
+      steps_begun_ |= step_ != 0 || serving_now_;
       control_now_ = control_begins_ = events_.control[value] != 0;
       left_out_now_ = events_.left_out[value] != 0;
     } else {
@@ -168,20 +169,22 @@ class OverlapFold {
       Cell cell = {control ? control_operation_ : operation_, kLayerSets[index], sum.ns, sum.ps,
                    events_.after_switch[step_] != 0 ? sum.ns : 0};
       cell.unswitched_ps = sum.unswitched_ps;
-      cell.part = control_now_    ? WindowPart::kControl
-                  : left_out_now_ ? WindowPart::kLeftOut
-                  : step_ != 0    ? WindowPart::kSteps
-                                  : WindowPart::kBetween;
+      cell.part = control_now_     ? WindowPart::kControl
+                  : left_out_now_  ? WindowPart::kLeftOut
+                  : step_ != 0     ? WindowPart::kSteps
+                  : serving_now_   ? WindowPart::kRequests
+                  : events_.serves ? WindowPart::kBetweenRequests
+                                   : WindowPart::kBetween;
       cell.control = control;
       cell.found = control ? control_found_ : found_;
       if (step_ != 0) {
         Cell whole = cell;
         whole.found = 0;
         step_cells_.Add(whole);
-      } else if (steps_begun_) {
+      } else if (steps_begun_ && !serving_now_) {
         after_step_.Add(cell);
         return;
-      } else {
+      } else if (!steps_begun_) {
         cell.part = has_steps_ ? WindowPart::kStartUp : WindowPart::kWhole;
       }
       cells_.Add(cell);
@@ -214,9 +217,9 @@ class OverlapFold {
   uint32_t operation_ = 0, control_operation_ = 0, step_ = 0;
   uint32_t found_ = 0, control_found_ = 0;
   bool special_ = false, control_now_ = false, control_begins_ = false, paused_ = false;
-  bool left_out_now_ = false;
+  bool left_out_now_ = false, serving_now_ = false;
   std::vector<Pending> pending_;  // cost of the instants that begin now
-  const bool has_steps_;          // in the window
+  const bool has_steps_;          // or requests, in the window
   bool steps_begun_ = false;
   Sums sums_;
   Cells cells_, step_cells_, after_step_;

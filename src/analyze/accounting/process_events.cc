@@ -76,7 +76,8 @@ std::vector<trace::Interval> Disjoint(const std::vector<trace::Interval>& interv
   return out;
 }
 
-ProcessEvents::ProcessEvents(const trace::Process& process) {
+ProcessEvents::ProcessEvents(const trace::Process& process,
+                             const std::vector<trace::Interval>& served) {
   const trace::Interval window = {process.start_ns, process.end_ns};
   pauses = Disjoint(process.paused, window);
   std::vector<trace::Interval> steps;
@@ -95,7 +96,13 @@ ProcessEvents::ProcessEvents(const trace::Process& process) {
   for (uint32_t& origin : origins) ++origin;
   add(true, false, false);
   add(false, true, false);
+  add(false, false, false);
   AddAfterOff(process, *this, steps, origins);
+  serves = process.steps.empty() && !served.empty();
+  if (serves) {
+    steps = Disjoint(served, window);
+    origins.assign(steps.size(), serving());
+  }
   std::vector<Edge> edges;
   AddEdges(steps, false, origins, edges);
   AddEdges(pauses, true, std::vector<uint32_t>(pauses.size(), 1), edges);

@@ -17,12 +17,15 @@ std::vector<trace::Interval> Disjoint(const std::vector<trace::Interval>& interv
                                       std::vector<uint32_t>* origins = nullptr);
 
 struct ProcessEvents {
-  explicit ProcessEvents(const trace::Process& process);
+  // `served`: when requests were handled, disjoint and in order (trace/requests.h); they count
+  // where the process has no steps.
+  explicit ProcessEvents(const trace::Process& process,
+                         const std::vector<trace::Interval>& served = {});
 
   struct Event {
     int64_t at_ns;
     // From here on: index into Process::steps + 1, or 0 outside every step, or after_control(), or
-    // after_left_out().
+    // after_left_out(), or serving().
     uint32_t step;
     bool paused;
   };
@@ -30,8 +33,10 @@ struct ProcessEvents {
   // Probes that are off for such a step stay off until the next step begins or the session ends,
   // even if the program ends the step earlier. That time belongs to no step, but no more is known
   // of it.
-  uint32_t after_control() const { return static_cast<uint32_t>(control.size()) - 2; }
+  uint32_t after_control() const { return static_cast<uint32_t>(control.size()) - 3; }
   uint32_t after_left_out() const { return after_control() + 1; }
+  // While a request is handled, in no step.
+  uint32_t serving() const { return after_control() + 2; }
   bool in_step(uint32_t step) const { return step != 0 && step < after_control(); }
   // When the probes were off, but for marks if `marks`: sorted, disjoint.
   struct Off {
@@ -40,6 +45,7 @@ struct ProcessEvents {
   };
   std::vector<Off> OffTime() const;
 
+  bool serves = false;                                   // requests, and has no steps
   std::vector<Event> events;                             // by time
   std::vector<uint8_t> control, left_out, after_switch;  // by Event::step
   std::vector<trace::Interval> pauses;

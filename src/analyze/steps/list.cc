@@ -1,6 +1,7 @@
 #include "src/analyze/steps/list.h"
 
 #include "src/analyze/recorded_by.h"
+#include "src/analyze/steps/requests.h"
 #include "src/analyze/steps/step_operators.h"
 #include "src/analyze/steps/step_summary.h"
 #include "src/analyze/steps/step_tables.h"
@@ -50,6 +51,17 @@ constexpr TableEntry kTables[] = {
      .explanation = "Steps of one kind together; control steps are counted, but no time here "
                     "includes them.",
      .recorded_by = kBySteps},
+    {.name = "requests",
+     .shows = Shows::kFacts,
+     .description = "requests by route or handler: how many, how long, how many at once",
+     .compute = RequestsTable,
+     .title = "Requests",
+     .explanation = "Work that is handled beside other work like it, by route or handler. Half of "
+                    "the requests took p50 at most. Running: a thread worked for it, the rest is "
+                    "waiting. Tasks are functions that were called again and again, in programs "
+                    "that have neither steps nor requests.",
+     .largest_by = "total_ns",
+     .recorded_by = kByRequests},
     {.name = "step_kinds",
      .shows = Shows::kFacts,
      .description = "steps that are alike, and at which levels they were recorded",

@@ -60,8 +60,9 @@ void AppendStepRows(const ProcessAccount& account, uint32_t process, std::vector
 
 const char* WindowPartName(WindowPart part) {
   constexpr std::array<const char*, kWindowParts> kNames = {
-      "whole window",   "start-up",      "steps",   "control steps",
-      "left-out steps", "between steps", "shutdown"};
+      "whole window",  "start-up",         "steps",
+      "control steps", "left-out steps",   "between steps",
+      "requests",      "between requests", "shutdown"};
   return kNames[static_cast<size_t>(part)];
 }
 
@@ -86,6 +87,9 @@ Table WindowPartsTable(const trace::Trace& trace, const Context& context) {
       const bool steps = row.part == WindowPart::kSteps || row.part == WindowPart::kControl ||
                          row.part == WindowPart::kLeftOut;
       row.count = steps ? CountSteps(trace.processes[p], account.overlap, row.part) : kMissing;
+      if (row.part == WindowPart::kRequests) {
+        row.count = static_cast<int64_t>(context.Shared<Accounting>().requests[p].size());
+      }
     }
   }
   return TableOf("window_parts", rows)

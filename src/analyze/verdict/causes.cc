@@ -199,12 +199,14 @@ Walk::Walk(const Context& context, uint32_t process, const Shared& shared, Proce
       lines_(context, {process}) {
   bool steps = false;
   for (const ProcessEvents::Event& event : events_.events) {
-    const bool step = events_.in_step(event.step);
+    const bool step = events_.in_step(event.step) || event.step == events_.serving();
     if (step && !steps) first_step_ns_ = event.at_ns;
     if (step) last_step_ns_ = event.at_ns;
     steps |= step;
   }
-  out_->part = steps ? WindowPart::kSteps : WindowPart::kWhole;
+  out_->part = !steps           ? WindowPart::kWhole
+               : events_.serves ? WindowPart::kRequests
+                                : WindowPart::kSteps;
   TakeSamples(context);
 }
 
@@ -256,7 +258,12 @@ uint32_t Walk::StepAt(int64_t at_ns) {
 WindowPart Walk::PartNow(uint32_t step, int64_t at_ns) const {
   if (out_->part == WindowPart::kWhole) return WindowPart::kWhole;
   if (at_ns < first_step_ns_) return WindowPart::kStartUp;
-  if (step == 0) return at_ns > last_step_ns_ ? WindowPart::kShutdown : WindowPart::kBetween;
+  if (step == events_.serving()) return WindowPart::kRequests;
+  if (step == 0) {
+    return at_ns > last_step_ns_ ? WindowPart::kShutdown
+           : events_.serves      ? WindowPart::kBetweenRequests
+                                 : WindowPart::kBetween;
+  }
   if (!events_.in_step(step) && at_ns > last_step_ns_) return WindowPart::kShutdown;
   if (events_.left_out[step] != 0) return WindowPart::kLeftOut;
   return events_.control[step] != 0 ? WindowPart::kControl : WindowPart::kSteps;
@@ -312,7 +319,7 @@ void Walk::Add(const Moment& now, uint32_t step) {
     if (now.lead->name.valid()) names.In(&sum.names, now.lead->name.value) += ns;
     out_->total_ns += ns;
     AddWaited(now);
-    if (step != 0) {
+    if (events_.in_step(step)) {
       if (step != last_step_) out_->steps.emplace_back();
       last_step_ = step;
       out_->steps.back()[static_cast<size_t>(now.cause)] += ns;

@@ -38,7 +38,8 @@ struct StepPart {
 };
 
 struct ProcessCauses {
-  // The part of the window that is told apart: steps, or the whole window where there are none.
+  // The part of the window that is told apart: steps; where there are none, the time with requests;
+  // where there are none either, the whole window.
   WindowPart part = WindowPart::kSteps;
   int64_t total_ns = 0;  // the sum over all causes but kPreemption, whose time is in others, too
   std::array<CauseSum, kCauses> causes;

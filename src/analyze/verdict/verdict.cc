@@ -120,7 +120,9 @@ struct Subject {
 };
 
 const char* OfText(const ProcessCauses& causes) {
-  return causes.part == WindowPart::kSteps ? "the steps" : "the window";
+  return causes.part == WindowPart::kSteps      ? "the steps"
+         : causes.part == WindowPart::kRequests ? "the time with requests"
+                                                : "the window";
 }
 
 // "waiting for another process 60 %, native code 15 %": all but the smallest parts of the place.
@@ -351,6 +353,10 @@ std::string Verdicts::MostText(uint32_t process, Cause cause) const {
 std::string Verdicts::AmountText(uint32_t process, int64_t ns) const {
   const ProcessCauses& causes = causes_.processes[process];
   const std::string text = TimeOfText(ns, causes.total_ns);
+  if (causes.part == WindowPart::kRequests) {
+    const size_t requests = context_.Shared<Accounting>().requests[process].size();
+    return text + ", " + TimeText(ns / static_cast<int64_t>(requests)) + " a request";
+  }
   if (causes.steps.empty()) return text + ": no steps were found";
   return text + ", " + TimeText(ns / static_cast<int64_t>(causes.steps.size())) + " a step";
 }
@@ -484,16 +490,21 @@ std::vector<Row> Verdicts::Make() {
     double share;
   };
   std::vector<Candidate> candidates;
-  bool any_steps = false;
-  for (const ProcessCauses& c : causes_.processes) any_steps |= c.part == WindowPart::kSteps;
+  const auto any = [this](WindowPart part) {
+    return std::any_of(causes_.processes.begin(), causes_.processes.end(),
+                       [part](const ProcessCauses& c) { return c.part == part; });
+  };
+  const bool any_steps = any(WindowPart::kSteps);
+  const bool any_requests = !any_steps && any(WindowPart::kRequests);
   int64_t longest = 0;
   for (const ProcessCauses& c : causes_.processes) longest = std::max(longest, c.total_ns);
   for (uint32_t p = 0; p < causes_.processes.size(); ++p) {
     const ProcessCauses& causes = causes_.processes[p];
-    // Helpers of the processes that make the steps are told through them; without steps, the
-    // longest process speaks.
-    const bool speaks = any_steps ? causes.part == WindowPart::kSteps && !causes.steps.empty()
-                                  : causes.total_ns == longest && longest > 0;
+    // Helpers of the processes that make the steps are told through them; without steps those that
+    // handle requests speak, and without any the longest process.
+    const bool speaks = any_steps      ? causes.part == WindowPart::kSteps && !causes.steps.empty()
+                        : any_requests ? causes.part == WindowPart::kRequests && causes.total_ns > 0
+                                       : causes.total_ns == longest && longest > 0;
     if (!speaks) continue;
     Candidate candidate = {p, Chosen(p), 0, 0};
     if (!candidate.subjects.empty()) {
@@ -504,7 +515,7 @@ std::vector<Row> Verdicts::Make() {
       candidate.share = first.share;
     }
     candidates.push_back(std::move(candidate));
-    if (!any_steps) break;
+    if (!any_steps && !any_requests) break;
   }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) {

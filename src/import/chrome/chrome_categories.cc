@@ -41,6 +41,7 @@ constexpr Entry kEntries[] = {
     {"memory", Category()},
     // Crosscut's own: what Kineto has no word for.
     {"operation", kFound},
+    {"request", {Place::kThread, Layer::kNone, Kind::kSpan, false}},
     {"framework", {Place::kThread, Layer::kFramework, Kind::kSpan, false}},
     {"simulator", {Place::kThread, Layer::kSimulator, Kind::kSpan, false}},
     {"data", {Place::kThread, Layer::kData, Kind::kSpan, false}},

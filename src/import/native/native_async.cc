@@ -5,12 +5,6 @@
 #include <unordered_map>
 
 namespace crosscut::import {
-namespace {
-
-constexpr int64_t kFirstId = 1'000'000'001;  // no thread has it: pid_max is below
-
-}  // namespace
-
 NativeAsync::NativeAsync(trace::Builder* builder, trace::ProcessId process,
                          const NativeSession* session, NativeArguments* arguments)
     : builder_(builder),
@@ -19,7 +13,8 @@ NativeAsync::NativeAsync(trace::Builder* builder, trace::ProcessId process,
       arguments_(arguments),
       begin_key_(builder->Text("async")),
       end_key_(builder->Text("async end")),
-      late_key_(builder->Text("async end at")) {}
+      late_key_(builder->Text("async end at")),
+      open_key_(builder->Text("open")) {}
 
 size_t NativeAsync::Mark(int64_t at, uint64_t name) {
   marks_.push_back({at, session_->name(name).name, static_cast<uint32_t>(marks_.size())});
@@ -71,7 +66,8 @@ void NativeAsync::Pair(const std::vector<int64_t>& session_ends, int64_t process
       continue;
     }
     const Mark_& begin = *begun->second;
-    spans_.push_back({begin.at, std::max(begin.at, mark.at), begin.name, true, begin.number});
+    const Mark_& tells = IsRequest(mark.name) ? mark : begin;
+    spans_.push_back({begin.at, std::max(begin.at, mark.at), tells.name, true, tells.number});
     open.erase(begun);
   }
   for (const auto& [scope, mark] : open) {
@@ -84,9 +80,28 @@ void NativeAsync::Pair(const std::vector<int64_t>& session_ends, int64_t process
 // An operation is what its thread is in; beside all threads it is a span without a layer.
 trace::NameId NativeAsync::AsSpan(trace::NameId id) {
   trace::Name name = builder_->trace().names[id.value];
-  name.kind = trace::Kind::kSpan;
+  if (name.kind != trace::Kind::kStep) name.kind = trace::Kind::kSpan;
   name.crosses = false;
   return builder_->AddName(name);
+}
+
+// The first that is free then, or a new one.
+trace::TrackBuilder* NativeAsync::LaneOf(const Span& span, Lanes* lanes) {
+  while (!lanes->busy.empty() && lanes->busy.begin()->first <= span.begin) {
+    lanes->free.insert(lanes->busy.begin()->second);
+    lanes->busy.erase(lanes->busy.begin());
+  }
+  if (lanes->free.empty()) {
+    trace::TrackBuilder& track = builder_->AddTrack(process_, trace::TrackKind::kAsync);
+    track.track().name = builder_->Text(IsRequest(span.name) ? "requests" : "asynchronous");
+    track.track().os_id = next_id_++;
+    lanes->free.insert(lanes->tracks.size());
+    lanes->tracks.push_back(&track);
+  }
+  const size_t lane = *lanes->free.begin();
+  lanes->free.erase(lanes->free.begin());
+  lanes->busy.emplace(span.end, lane);
+  return lanes->tracks[lane];
 }
 
 void NativeAsync::Finish(const std::vector<int64_t>& session_ends, int64_t process_end) {
@@ -97,22 +112,22 @@ void NativeAsync::Finish(const std::vector<int64_t>& session_ends, int64_t proce
     return a.begin != b.begin ? a.begin < b.begin
                               : std::pair(a.end, a.name.value) < std::pair(b.end, b.name.value);
   });
-  std::vector<std::pair<int64_t, trace::TrackBuilder*>> lanes;  // each with the end of its last
+  Lanes lanes, of_requests;
   for (const Span& span : spans_) {
-    auto lane = std::find_if(lanes.begin(), lanes.end(),
-                             [&](const auto& some) { return some.first <= span.begin; });
-    if (lane == lanes.end()) {
-      trace::TrackBuilder& track = builder_->AddTrack(process_, trace::TrackKind::kAsync);
-      track.track().name = builder_->Text("asynchronous");
-      track.track().os_id = kFirstId + static_cast<int64_t>(lanes.size());
-      lane = lanes.insert(lanes.end(), {0, &track});
+    const bool request = IsRequest(span.name);
+    trace::TrackBuilder* lane = LaneOf(span, request ? &of_requests : &lanes);
+    lane->SpanAt(span.begin, span.end, AsSpan(span.name));
+    AddArguments(span.mark, lane);
+    if (span.ended) continue;
+    if (request) {
+      lane->Arg(open_key_, 1);
+    } else {
+      ++lane->track().unfinished;
     }
-    lane->first = span.end;
-    lane->second->SpanAt(span.begin, span.end, AsSpan(span.name));
-    AddArguments(span.mark, lane->second);
-    if (!span.ended) ++lane->second->track().unfinished;
   }
-  for (const auto& [end, track] : lanes) track->Finish(process_end, process_end);
+  for (const Lanes* of : {&lanes, &of_requests}) {
+    for (trace::TrackBuilder* track : of->tracks) track->Finish(process_end, process_end);
+  }
 }
 
 }  // namespace crosscut::import

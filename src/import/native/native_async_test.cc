@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/import/native/native_test_run.h"
+#include "src/trace/requests.h"
 
 namespace crosscut::import {
 namespace {
@@ -122,6 +123,40 @@ TEST_F(Native, AnOperationThatAnotherThreadEndsIsAsynchronous) {
   EXPECT_THAT(track.spans.end_ns, ElementsAre(600, 500));
   EXPECT_THAT(track.spans.parent, ElementsAre(trace::kNoSpan, 0u));
   EXPECT_EQ(trace.tracks[1].unbalanced, 0);
+}
+
+TEST_F(Native, ARequestHasWhatItsEndStates) {
+  Words session = Session();
+  format::NameAttributes request = Attributes(format::kKindStep, format::kLayerNone);
+  request.flags = format::kFlagAsync;
+  session.Name(0x100, "HTTP", request).Name(0x101, "GET /a", request);
+  const char* const keys[] = {"async", "async end", "running_ns"};
+  for (uint32_t i = 0; i < 3; ++i) {
+    session.Name(0x102 + i, keys[i], Attributes(format::kKindText, format::kLayerNone));
+  }
+  session.At(900, format::kStop, {format::kStopExit});
+  Words main, worker;
+  main.Thread(10, 1, format::kThreadIsMain | format::kLayerPython);
+  for (uint64_t i = 0; i < 3; ++i) {  // the last never ends
+    main.At(100 + 10 * i, format::kInstant, {0x100}).At(100 + 10 * i, format::kArg, {0x102, 7 + i});
+  }
+  worker.Thread(250, 2, format::kLayerIdle);
+  for (uint64_t i = 2; i-- > 0;) {
+    worker.At(500 - 100 * i, format::kInstant, {0x101});
+    worker.At(500 - 100 * i, format::kArg, {0x103, 7 + i});
+    worker.At(500 - 100 * i, format::kArg, {0x104, 60 + i});
+  }
+  Write("p1-1", session, {main, worker});
+  const trace::Trace trace = Read();
+  EXPECT_TRUE(trace.processes[0].steps.empty());
+  std::vector<std::string> told;
+  for (const trace::Request& one : trace::RequestsOf(trace, {0})) {
+    told.push_back(std::string(trace.text(one.name)) + " " + std::to_string(one.begin_ns) + " " +
+                   std::to_string(one.end_ns) + " " + std::to_string(one.running_ns) +
+                   (one.open ? " open" : ""));
+  }
+  EXPECT_THAT(told, ElementsAre("GET /a 100 500 60", "GET /a 110 400 61", "HTTP 120 900 -1 open"));
+  for (const trace::Track& track : trace.tracks) EXPECT_EQ(track.unfinished, 0);
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ function controls(data: PageData, state: State, redraw: () => void): HTMLElement
       (value) => { state.corrected = value === "corrected"; redraw(); }));
   }
   if (withSteps(data).size > 0) {
-    bar.append(choice("Part", [["steps", "Steps"], ["window", "Whole window"]], "steps",
+    bar.append(choice("Part", [["steps", "Steps or requests"], ["window", "Whole window"]], "steps",
       (value) => { state.window = value === "window"; redraw(); }));
   }
   bar.append(choice("Scale", [["time", "Time"], ["share", "Share"]], "time",
@@ -57,9 +57,9 @@ function controls(data: PageData, state: State, redraw: () => void): HTMLElement
   const correction = hasCorrection(data)
     ? "Corrected: without what Crosscut itself cost. Raw: as it was measured."
     : "As it was measured; nothing was corrected.";
-  const part = withSteps(data).size === 0 ? "" : " Steps: of processes that have any, only these " +
-    "(without control steps), as in the verdict. Whole window: start-up, shutdown and control " +
-    "steps, too.";
+  const part = withSteps(data).size === 0 ? "" : " Steps or requests: of processes that have " +
+    "any, only these (without control steps), as in the verdict. Whole window: start-up, " +
+    "shutdown and control steps, too.";
   bar.append(el("p", { class: "explain" }, correction + part));
   return bar;
 }

@@ -53,19 +53,23 @@ export function hasCorrection(data: PageData): boolean {
   return data.part_work?.corrected_ns?.some((ns) => ns !== null) ?? false;
 }
 
-// The processes, by the number of their text, that have steps.
+// The parts of a window that repeat; a process has one of them at most.
+const REPEATING = ["steps", "requests"];
+const repeats = (data: PageData, part: number) => REPEATING.includes(data.texts[part]);
+
+// The processes, by the number of their text, that have steps or requests.
 export function withSteps(data: PageData): Set<number> {
   const rows = data.part_work;
   const found = new Set<number>();
   for (let row = 0; rows && row < rows.rows; ++row) {
-    if (data.texts[rows.part[row]] === "steps") found.add(rows.process[row]);
+    if (repeats(data, rows.part[row])) found.add(rows.process[row]);
   }
   return found;
 }
 
-// Of a process with steps these alone, as in every other view, unless `whole` asks for all of its
-// window; of one without steps its window. In the order in which the verdict speaks of processes;
-// behind them others, the longest first.
+// Of a process with steps or requests these alone, as in every other view, unless `whole` asks for
+// all of its window; of one without either its window. In the order in which the verdict speaks of
+// processes; behind them others, the longest first.
 export function barsOf(data: PageData, whole: boolean): ProcessBars[] {
   const rows = data.part_work;
   if (!rows) return [];
@@ -73,7 +77,7 @@ export function barsOf(data: PageData, whole: boolean): ProcessBars[] {
   const processes = new Map<number, { whole: Bar; work: Map<string, Bar> }>();
   for (let row = 0; row < rows.rows; ++row) {
     const of = rows.process[row];
-    if (!whole && stepping.has(of) && data.texts[rows.part[row]] !== "steps") continue;
+    if (!whole && stepping.has(of) && !repeats(data, rows.part[row])) continue;
     const process = data.texts[of];
     let entry = processes.get(of);
     if (!entry) {

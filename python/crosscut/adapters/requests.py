@@ -1,0 +1,79 @@
+"""What the adapters of servers share: requests that one thread handles, and their names."""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import re
+import threading
+import time
+import types
+from typing import Any
+
+from crosscut import _record
+
+_MOST_PATHS = 100  # of a method; others share a name
+_ID = re.compile(r"[0-9]+|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-fA-F]{16,}")
+
+_names: dict[tuple[str, bool], int] = {}
+_paths: dict[str, set[str]] = {}
+
+
+def name(text: str, task: bool = False) -> int:
+    """The name of requests of a route or handler; `task`: of a function that is called again."""
+    known = _names.get((text, task))
+    if known is None:
+        known = _names[text, task] = _record.request_name(text, task)
+    return known
+
+
+def route(method: str, path: str) -> str:
+    """The route of a request of which only the path is known: "GET /items/{}". Numbers and the like
+    are no part of it."""
+    segments = path.partition("?")[0].split("/")
+    text = "/".join("{}" if _ID.fullmatch(segment) else segment for segment in segments)
+    known = _paths.setdefault(method, set())
+    if text not in known:
+        if len(known) >= _MOST_PATHS:
+            return f"{method} (other paths)"
+        known.add(text)
+    return f"{method} {text}"
+
+
+def qualified_name(function: Any) -> str:
+    """Of what is called: the function in a partial, and in what runs it in a context. The program's
+    own objects are not asked."""
+    for _ in range(8):
+        if type(function) is not functools.partial:
+            break
+        inner = function.func
+        in_context = (type(inner) is types.BuiltinMethodType and function.args
+                      and type(inner.__self__) is contextvars.Context)
+        function = function.args[0] if in_context else inner
+    if type(function) is types.MethodType:
+        function = function.__func__
+    if type(function) in (types.FunctionType, types.BuiltinFunctionType):
+        return function.__qualname__
+    cls = function if isinstance(function, type) else type(function)
+    return str(type.__dict__["__qualname__"].__get__(cls))
+
+
+class OnThread:
+    """Requests each of which a thread handles from its begin to its end, one at a time or one in
+    another. It runs while the thread has a processor."""
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[int, int], tuple[int, int]] = {}  # by thread and handler
+
+    def begins(self, handler: Any, name: int) -> None:
+        number = _record.request_begin(name)
+        if number:
+            self._open[threading.get_ident(), id(handler)] = number, time.thread_time_ns()
+
+    def is_open(self, handler: Any) -> bool:
+        return (threading.get_ident(), id(handler)) in self._open
+
+    def ends(self, handler: Any, name: int) -> None:
+        number, since = self._open.pop((threading.get_ident(), id(handler)), (0, 0))
+        if number:
+            _record.request_end(name, number, time.thread_time_ns() - since)

@@ -1,0 +1,64 @@
+"""Requests of HTTP that uvicorn handles, for whatever ASGI application: from where it calls the
+application to where the response is handed to the connection, or the client is gone. By route, as
+Starlette and FastAPI tell it. What runs is the request's task, on asyncio's own loops."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from crosscut import _patches, _record
+from crosscut.adapters import requests
+
+_ours = _patches.Patches()
+_open: dict[int, tuple[int, Any]] = {}  # by protocol: a connection handles one at a time
+
+
+def install(module: ModuleType) -> None:
+    """Called with uvicorn.protocols.http.*_impl after its import."""
+    cycle = module.RequestResponseCycle
+    protocol = getattr(module, "HttpToolsProtocol", None) or module.H11Protocol
+    for owner, name, how in ((cycle, "run_asgi", {"before": _begins}),
+                             (protocol, "on_response_complete", {"before": _answered}),
+                             (protocol, "connection_lost", {"before": _lost})):
+        _ours.replace(owner, name, _record.around(vars(owner)[name], **how))
+
+
+def _begins(cycle: Any, *_: Any) -> bool:
+    _record.next_task("beside")
+    protocol = cycle.on_response.__self__
+    _end(protocol, -1)
+    number = _record.request_begin(requests.name("HTTP"))
+    if number:
+        _open[id(protocol)] = number, cycle.scope
+    return True
+
+
+def _answered(protocol: Any, *_: Any) -> bool:
+    _end(protocol, _record.task_ran())
+    return True
+
+
+def _lost(protocol: Any, *_: Any) -> bool:
+    _end(protocol, -1)
+    return True
+
+
+def _end(protocol: Any, running_ns: int) -> None:
+    number, scope = _open.pop(id(protocol), (0, None))
+    if number:
+        _record.request_end(requests.name(_route(scope)), number, running_ns)
+
+
+def _route(scope: Any) -> str:
+    """The pattern of the path, where the application told it."""
+    method, path = str(scope.get("method", "")), str(scope.get("path", ""))
+    pattern = getattr(scope.get("route"), "path", None)
+    if type(pattern) is str:
+        # Below what a part of the application is mounted at.
+        mounted, outer = str(scope.get("root_path", "")), str(scope.get("app_root_path", ""))
+        return f"{method} {mounted.removeprefix(outer)}{pattern}"
+    return requests.route(method, path)
+
+
+withdraw = _ours.undo

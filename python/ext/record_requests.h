@@ -1,0 +1,46 @@
+// Requests as adapters mark them, and the tasks of asyncio, each of which may be one.
+//
+// A task is a request from its making to its end. It is one of a function that came again
+// (CROSSCUT_FOUND) unless somebody says that it handles something. What it runs is the sum of its
+// slices. All functions need the GIL, where there is one.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <cstdint>
+
+namespace crosscut::python {
+
+// request_name(text, task=False): a name for the next three; a task's is a request's only where
+// nothing else repeats.
+PyObject* RequestName(PyObject* module, PyObject* args);
+// request_begin(name): its number; 0 where this thread does not record.
+PyObject* RequestBegin(PyObject* module, PyObject* name);
+// request_end(name, number, running_ns=-1): that name is the request's. Nothing is marked where
+// `number` is 0 or of an earlier session, or of the process that this one was forked from.
+PyObject* RequestEnd(PyObject* module, PyObject* const* args, Py_ssize_t count);
+
+// follow_requests(done): from now on tasks are followed; done: asyncio.Future.done, of C. None: no
+// more. task_begins() and task_made() stand around BaseEventLoop.create_task (record_around.h).
+PyObject* FollowRequests(PyObject* module, PyObject* done);
+PyObject* TaskBegins(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords);
+PyObject* TaskMade(PyObject* module, PyObject* const* args, Py_ssize_t count);
+// next_task(what): of the next task that this thread makes. "": it is like others again;
+// "request": it handles one; "beside": somebody else marks its request.
+PyObject* NextTask(PyObject* module, PyObject* what);
+// task_is(name): the task that this thread runs handles a request of that name.
+PyObject* TaskIs(PyObject* module, PyObject* name);
+// task_ran(): for how many ns the task that this thread runs has run; -1: not known.
+PyObject* TaskRan(PyObject* module, PyObject*);
+
+// A slice of `task` begins on this thread: sets the tick that SliceEnds() takes, 0 where the task
+// is not followed, and returns what ran around it. At the end of its last one a task's request
+// ends.
+PyObject* SliceBegins(PyObject* task, uint64_t* begin);
+void SliceEnds(PyObject* task, uint64_t begin, PyObject* outer);
+
+// In a forked child: its tasks' requests are its parent's.
+void ForgetRequests();
+
+}  // namespace crosscut::python

@@ -1,0 +1,71 @@
+#include "src/trace/requests.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace crosscut::trace {
+namespace {
+
+class Reader {
+ public:
+  explicit Reader(const Trace& trace)
+      : trace_(trace),
+        running_(trace.strings.Find("running_ns")),
+        open_(trace.strings.Find("open")) {}
+
+  void Read(const Track& track, std::vector<Request>* out) const {
+    for (SpanIndex s = 0; s < track.spans.size(); ++s) {
+      const Name& name = trace_.name(track.spans.name[s]);
+      if (name.kind != Kind::kStep) continue;
+      Request request = {track.spans.begin_ns[s], track.spans.end_ns[s], name.text};
+      request.task = name.found;
+      for (const Arg& arg : track.args.of(s)) {
+        if (arg.key == running_) request.running_ns = arg.value;
+        if (arg.key == open_) request.open = true;
+      }
+      out->push_back(request);
+    }
+  }
+
+ private:
+  const Trace& trace_;
+  const StringId running_, open_;
+};
+
+void KeepWhatRepeats(bool steps, std::vector<Request>* requests) {
+  const bool others = std::any_of(requests->begin(), requests->end(),
+                                  [](const Request& request) { return !request.task; });
+  std::unordered_map<uint32_t, int64_t> count;
+  for (const Request& request : *requests) ++count[request.name.value];
+  std::erase_if(*requests, [&](const Request& request) {
+    return request.task && (steps || others || count[request.name.value] < kFewestTasks);
+  });
+}
+
+}  // namespace
+
+std::vector<Request> RequestsOf(const Trace& trace, ProcessId process) {
+  std::vector<Request> out;
+  const Reader reader(trace);
+  for (const Track& track : trace.tracks) {
+    if (track.process == process && track.kind == TrackKind::kAsync) reader.Read(track, &out);
+  }
+  KeepWhatRepeats(!trace.processes[process.value].steps.empty(), &out);
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Request& a, const Request& b) { return a.begin_ns < b.begin_ns; });
+  return out;
+}
+
+std::vector<Interval> Served(const std::vector<Request>& requests) {
+  std::vector<Interval> out;
+  for (const Request& request : requests) {
+    if (out.empty() || out.back().end_ns < request.begin_ns) {
+      out.push_back({request.begin_ns, request.end_ns});
+    } else {
+      out.back().end_ns = std::max(out.back().end_ns, request.end_ns);
+    }
+  }
+  return out;
+}
+
+}  // namespace crosscut::trace
