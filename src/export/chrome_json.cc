@@ -14,7 +14,9 @@
 #include "src/export/exporter.h"
 #include "src/export/identities.h"
 #include "src/export/kernel_shape.h"
+#include "src/export/left_out.h"
 #include "src/export/pytorch_words.h"
+#include "src/trace/gaps.h"
 #include "src/trace/spans_around.h"
 #include "src/trace/stacks.h"
 
@@ -42,7 +44,7 @@ class ChromeWriter : public ChromeText {
   // `cuda_names`: calls that launch work are called as CUDA calls them.
   ChromeWriter(const trace::Trace& trace, Sink* sink, bool cuda_names)
       : ChromeText(trace, sink), trace_(trace), cuda_names_(cuda_names) {}
-  Status Write();
+  Result<Gaps> Write();
 
  private:
   void Head();
@@ -103,6 +105,8 @@ class ChromeWriter : public ChromeText {
   const Identities identities_{trace_};
   std::optional<ChromeNumbers> numbers_;
   trace::OpenSpansByTrack open_{trace_};
+  uint64_t elsewhere_ = 0;  // ends of arrows that no time shows to be on their span
+  uint64_t backward_ = 0;   // arrows
 };
 
 void ChromeWriter::Prepare() {
@@ -454,10 +458,7 @@ void ChromeWriter::InstantRows(uint32_t index) {
     if (!Flush()) return;
   }
   for (const trace::Loss& loss : track.losses) {
-    instant(loss.begin_ns,
-            base::Counted(static_cast<uint64_t>(loss.count), "{event|events} missing (") +
-                std::string(trace_.text(loss.reason)) + ")",
-            trace::kNoSpan);
+    instant(loss.begin_ns, trace::Missing(trace_, loss), trace::kNoSpan);
   }
 }
 
@@ -466,8 +467,13 @@ void ChromeWriter::InstantRows(uint32_t index) {
 int64_t ChromeWriter::TimeInside(uint32_t track, SpanIndex span, int64_t at) {
   const trace::OpenSpans& open = open_.of({track});
   const int64_t begin = trace_.tracks[track].spans.begin_ns[span];
-  const bool shows = open.InnermostAt(begin) == span;
-  return !shows && open.InnermostAt(at) == span ? at : begin;
+  for (const int64_t one : {begin, at}) {
+    const SpanIndex innermost = open.InnermostAt(one);
+    const bool at_its_end = innermost == trace::kNoSpan && open.InnermostTouching(one) == span;
+    if (innermost == span || at_its_end) return one;
+  }
+  ++elsewhere_;
+  return begin;
 }
 
 // Both ends or none: an arrow that ends in the void confuses every reader. Its number is the
@@ -477,10 +483,11 @@ int64_t ChromeWriter::TimeInside(uint32_t track, SpanIndex span, int64_t at) {
 void ChromeWriter::FlowRows() {
   int64_t next = numbers_->launches() + 1;
   std::vector<bool> taken(static_cast<size_t>(next));
-  for (const trace::Flow& flow : trace_.flows) {
-    if (flow.from == trace::kNoSpan || flow.to == trace::kNoSpan) continue;
+  for (size_t i = 0; i < trace_.flows.size(); ++i) {
+    const trace::Flow& flow = trace_.flows[i];
+    if (!Launches::HasEnds(flow)) continue;
     const uint32_t from = flow.from_track.value, to = flow.to_track.value;
-    const bool device = trace_.tracks[to].kind == TrackKind::kDevice;
+    const bool device = numbers_->IsLaunch(i);
     const auto first = device ? numbers_->FindLaunch(from, flow.from)->correlation : 0;
     const bool first_of_launch = device && !taken[static_cast<size_t>(first)];
     if (first_of_launch) taken[static_cast<size_t>(first)] = true;
@@ -489,6 +496,7 @@ void ChromeWriter::FlowRows() {
     int64_t arrives = TimeInside(to, flow.to, flow.to_ns);
     const bool late = arrives < leaves && open_.of({to}).InnermostAt(leaves) == flow.to;
     if (late) arrives = leaves;
+    backward_ += arrives < leaves ? 1 : 0;
     const bool remote = trace_.tracks[from].process != trace_.tracks[to].process;
     const char* kind = device ? "ac2g" : remote ? "remote" : "fwdbwd";
     FlowRow(true, id, kind, from, leaves);
@@ -554,7 +562,7 @@ void ChromeWriter::WindowRows() {
      R"(, "pid": "", "tid": ""})");
 }
 
-Status ChromeWriter::Write() {
+Result<Gaps> ChromeWriter::Write() {
   Head();
   Prepare();
   for (uint32_t i = 0; i < trace_.processes.size(); ++i) ProcessRows(i);
@@ -567,20 +575,34 @@ Status ChromeWriter::Write() {
   CounterRows();
   WindowRows();
   Raw("\n],\n");
-  Gaps(identities_.gaps());
+  Gaps gaps = GapsOf(trace_, kEvents, &identities_);
+  if (elsewhere_ > 0) {
+    gaps.of_file.push_back(
+        base::Counted(elsewhere_,
+                      "{end of an arrow stands|ends of arrows stand} where another span begins or "
+                      "ends, too: readers may take {it|them} for that one's."));
+  }
+  if (backward_ > 0) {
+    gaps.of_file.push_back(
+        base::Counted(backward_,
+                      "{arrow arrives before it leaves|arrows arrive before they "
+                      "leave}: readers leave {it|them} out."));
+  }
+  PutGaps(gaps);
   Raw("}\n");
   Flush(/*all=*/true);
-  return status();
+  if (!status().ok()) return status();
+  return gaps;
 }
 
 }  // namespace
 
-Status WriteChromeJson(const trace::Trace& trace, Sink* sink) {
+Result<Gaps> WriteChromeJson(const trace::Trace& trace, Sink* sink) {
   if (IsOfChromeFile(trace)) return WriteChromeFileAgain(trace, sink);
   return ChromeWriter(trace, sink, /*cuda_names=*/false).Write();
 }
 
-Status WriteChromeJsonForCuda(const trace::Trace& trace, Sink* sink) {
+Result<Gaps> WriteChromeJsonForCuda(const trace::Trace& trace, Sink* sink) {
   if (IsOfChromeFile(trace)) return WriteChromeFileAgain(trace, sink);
   return ChromeWriter(trace, sink, /*cuda_names=*/true).Write();
 }
