@@ -6,6 +6,7 @@
 
 #include "src/base/counted.h"
 #include "src/base/json_text.h"
+#include "src/export/arrow_times.h"
 #include "src/export/chrome_file.h"
 #include "src/export/chrome_names.h"
 #include "src/export/chrome_numbers.h"
@@ -62,7 +63,6 @@ class ChromeWriter : public ChromeText {
   void InstantRows(uint32_t track);
   void FlowRows();
   void FlowRow(bool start, int64_t id, const char* kind, uint32_t track, int64_t at);
-  int64_t TimeInside(uint32_t track, SpanIndex span, int64_t at);
   void CounterRows();
   void WindowRows();
   int64_t BeginOf(const trace::Spans& spans, const trace::WholeSpans& wholes, SpanIndex span) const;
@@ -104,9 +104,7 @@ class ChromeWriter : public ChromeText {
                         forward_thread_ = trace_.strings.Find("Fwd thread id");
   const Identities identities_{trace_};
   std::optional<ChromeNumbers> numbers_;
-  trace::OpenSpansByTrack open_{trace_};
-  uint64_t elsewhere_ = 0;  // ends of arrows that no time shows to be on their span
-  uint64_t backward_ = 0;   // arrows
+  ArrowTimes arrow_times_{trace_};
 };
 
 void ChromeWriter::Prepare() {
@@ -462,24 +460,8 @@ void ChromeWriter::InstantRows(uint32_t index) {
   }
 }
 
-// When an end of an arrow shows on its span: readers bind it to the innermost event that is open
-// then. The begin, as Kineto has it; `at` where another event begins there, too.
-int64_t ChromeWriter::TimeInside(uint32_t track, SpanIndex span, int64_t at) {
-  const trace::OpenSpans& open = open_.of({track});
-  const int64_t begin = trace_.tracks[track].spans.begin_ns[span];
-  for (const int64_t one : {begin, at}) {
-    const SpanIndex innermost = open.InnermostAt(one);
-    const bool at_its_end = innermost == trace::kNoSpan && open.InnermostTouching(one) == span;
-    if (innermost == span || at_its_end) return one;
-  }
-  ++elsewhere_;
-  return begin;
-}
-
 // Both ends or none: an arrow that ends in the void confuses every reader. Its number is the
-// correlation where it is the first from a launch: readers look for it by that. It arrives no
-// earlier than it leaves, where the span that it leads to lasts so long: an end before its begin is
-// dropped.
+// correlation where it is the first from a launch: readers look for it by that.
 void ChromeWriter::FlowRows() {
   int64_t next = numbers_->launches() + 1;
   std::vector<bool> taken(static_cast<size_t>(next));
@@ -492,11 +474,7 @@ void ChromeWriter::FlowRows() {
     const bool first_of_launch = device && !taken[static_cast<size_t>(first)];
     if (first_of_launch) taken[static_cast<size_t>(first)] = true;
     const int64_t id = first_of_launch ? first : next++;
-    const int64_t leaves = TimeInside(from, flow.from, flow.from_ns);
-    int64_t arrives = TimeInside(to, flow.to, flow.to_ns);
-    const bool late = arrives < leaves && open_.of({to}).InnermostAt(leaves) == flow.to;
-    if (late) arrives = leaves;
-    backward_ += arrives < leaves ? 1 : 0;
+    const auto [leaves, arrives] = arrow_times_.Of(flow);
     const bool remote = trace_.tracks[from].process != trace_.tracks[to].process;
     const char* kind = device ? "ac2g" : remote ? "remote" : "fwdbwd";
     FlowRow(true, id, kind, from, leaves);
@@ -576,18 +554,7 @@ Result<Gaps> ChromeWriter::Write() {
   WindowRows();
   Raw("\n],\n");
   Gaps gaps = GapsOf(trace_, kEvents, &identities_);
-  if (elsewhere_ > 0) {
-    gaps.of_file.push_back(
-        base::Counted(elsewhere_,
-                      "{end of an arrow stands|ends of arrows stand} where another span begins or "
-                      "ends, too: readers may take {it|them} for that one's."));
-  }
-  if (backward_ > 0) {
-    gaps.of_file.push_back(
-        base::Counted(backward_,
-                      "{arrow arrives before it leaves|arrows arrive before they "
-                      "leave}: readers leave {it|them} out."));
-  }
+  arrow_times_.Tell(&gaps.of_file);
   PutGaps(gaps);
   Raw("}\n");
   Flush(/*all=*/true);

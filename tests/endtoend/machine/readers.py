@@ -14,6 +14,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "formats"))
 import xspace_reader  # noqa: E402
 
 
+def whole(path):
+    data = path.read_bytes()
+    return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+
+
 def strict(path):
     """JSON as the standard has it: no NaN, no half a character, no key twice."""
     def refuse(word):
@@ -22,7 +27,7 @@ def strict(path):
     def once(pairs):
         assert len({key for key, _ in pairs}) == len(pairs), pairs
         return dict(pairs)
-    found = json.loads(path.read_bytes().decode(), parse_constant=refuse, parse_float=Decimal,
+    found = json.loads(whole(path).decode(), parse_constant=refuse, parse_float=Decimal,
                        object_pairs_hook=once)
     json.dumps(found, ensure_ascii=False, default=str).encode()
     return found
@@ -51,7 +56,7 @@ def chrome(path):
 # Arguments of Chrome's JSON and of XSpaces that the trace itself does not have.
 ADDED = {"External id", "Record function id", "Ev Idx", "Python id", "Python parent id",
          "Python module id", "device", "stream", "correlation", "correlation_id", "layer",
-         "_c", "_ct", "kernel_details", "tf_op"}
+         "_c", "_ct", "kernel_details", "tf_op", "finished"}
 
 
 def with_args(name, begin, end, args):
@@ -272,8 +277,7 @@ def profile_messages():
 def pprof(path):
     """ns by stack, the outermost name first."""
     profile = profile_messages().Profile()
-    data = path.read_bytes()
-    profile.ParseFromString(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+    profile.ParseFromString(whole(path))
     texts = profile.string_table
     names = {one.id: texts[one.name] for one in profile.function}
     places = {one.id: names[one.line[0].function_id] for one in profile.location}
@@ -285,8 +289,7 @@ def pprof(path):
 
 def pprof_gaps(path):
     profile = profile_messages().Profile()
-    profile.ParseFromString(gzip.decompress(path.read_bytes()) if path.name.endswith(".gz")
-                            else path.read_bytes())
+    profile.ParseFromString(whole(path))
     return [profile.string_table[number] for number in profile.comment[1:]]
 
 

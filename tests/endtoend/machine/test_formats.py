@@ -15,7 +15,7 @@ from runs import CROSSCUT
 
 
 def run(*words):
-    done = subprocess.run([CROSSCUT, *words], capture_output=True, timeout=60)
+    done = subprocess.run([CROSSCUT, *words], capture_output=True, timeout=600)
     assert done.returncode == 0, (words, done.returncode, done.stderr)
     return done.stderr.decode()
 
