@@ -16,6 +16,13 @@ def write(path: str | os.PathLike[str], inputs: Iterable[str], content: bytes) -
     _read.write_output(place(path), list(inputs), content)
 
 
+def refuse(folder: str, inputs: Iterable[str]) -> None:
+    """WrongUse, a ValueError, where a folder to write into is one of the inputs."""
+    from crosscut import _read
+
+    _read.refuse_input(folder, list(inputs))
+
+
 def place(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
     """The path. OSError for a stdout that is closed: its number may be another file's."""
     if path == "-" and sys.stdout is None:

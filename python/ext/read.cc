@@ -278,6 +278,11 @@ void WriteOutput(const Path& file, const std::vector<Path>& inputs, const nb::by
   if (!written.ok()) Raise(written.status(), false);
 }
 
+void RefuseInput(const Path& place, const std::vector<Path>& inputs) {
+  const Status status = verbs::RefuseInput(place.bytes, BytesOf(inputs));
+  if (!status.ok()) Raise(status, false);
+}
+
 void WriteFile(const Path& file, const nb::bytes& content) {
   const Status written = verbs::WriteWholeFile(
       file.bytes, std::string_view(content.c_str(), content.size()), /*durable=*/true);
@@ -362,6 +367,7 @@ NB_MODULE(_read, module) {
   module.def("write_page", &crosscut::read::WritePage);
   module.def("write_output", &crosscut::read::WriteOutput);
   module.def("write_file", &crosscut::read::WriteFile);
+  module.def("refuse_input", &crosscut::read::RefuseInput);
   using Names = std::vector<std::string>;
   module.def("did_you_mean", [](const std::string& wrong, const Names& names) {
     return crosscut::base::DidYouMean(wrong, names);

@@ -87,12 +87,6 @@ const std::string& Context::process_label(trace::ProcessId process) const {
   return process.value < state_->processes.size() ? state_->processes[process.value] : kNobody;
 }
 
-std::string Context::process_title(trace::ProcessId process) const {
-  const trace::Process& p = trace_.processes[process.value];
-  const bool called = !trace_.text(p.name).empty() || !trace_.text(p.key).empty();
-  return called ? trace_.title(process) : process_label(process);
-}
-
 const std::string& Context::track_label(trace::TrackId track) const {
   static const std::string kNobody;
   return track.value < state_->tracks.size() ? state_->tracks[track.value] : kNobody;

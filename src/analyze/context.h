@@ -27,8 +27,6 @@ class Context {
   // The names of a process and a track in tables: unique in the run, and in the process. "" for an
   // id that is none.
   const std::string& process_label(trace::ProcessId process) const;
-  // A process in a sentence, as people know it: "train.py (pid 4711)".
-  std::string process_title(trace::ProcessId process) const;
   const std::string& track_label(trace::TrackId track) const;
 
   // A result that is expensive: T(trace), or T(context) if it builds on other such results, made at

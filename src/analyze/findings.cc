@@ -136,7 +136,7 @@ void FindWaits(const Table& waits, const Context& context, std::vector<Finding>*
   std::map<std::string, NamedProcess> processes;
   for (uint32_t i = 0; i < context.trace().processes.size(); ++i) {
     const trace::Process& it = context.trace().processes[i];
-    processes[context.process_label({i})] = {context.process_title({i}), it.end_ns - it.start_ns};
+    processes[context.process_label({i})] = {context.trace().title({i}), it.end_ns - it.start_ns};
   }
   std::map<std::string, int> told;
   for (size_t row = 0; row < waits.rows(); ++row) {

@@ -12,140 +12,10 @@
 #include "src/analyze/devices/graph_launches.h"
 #include "src/analyze/devices/kernel_metrics.h"
 #include "src/base/counted.h"
-#include "src/trace/ranks.h"
+#include "src/trace/gaps.h"
 
 namespace crosscut::analyze {
 namespace {
-
-// To the millisecond: "2.050 s".
-std::string Seconds(int64_t ns) {
-  const std::string ms = std::to_string(1000 + (ns + 500'000) / 1'000'000 % 1000);
-  return std::to_string((ns + 500'000) / 1'000'000'000) + "." + ms.substr(1) + " s";
-}
-
-void TellIncomplete(const trace::Trace& trace, const Context& context,
-                    std::vector<std::string>& out) {
-  for (uint32_t i = 0; i < trace.processes.size(); ++i) {
-    const trace::Process& p = trace.processes[i];
-    if (p.complete) continue;
-    std::string text = "Process " + context.process_title({i}) + " is incomplete";
-    if (const std::string_view why = trace.text(p.why_incomplete); !why.empty()) {
-      text += ": " + std::string(why);
-    }
-    out.push_back(text + ".");
-  }
-}
-
-// Sources that a process asked for and did not have, or not whole, and those that it could have had
-// and no process has: each with what it says of it.
-void TellSources(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {
-  struct Told {
-    uint32_t first = 0;
-    int64_t processes = 0;
-  };
-  std::map<std::string, Told> sentences;
-  std::set<uint32_t> on;
-  for (const trace::Process& process : trace.processes) {
-    for (const trace::Source& source : process.sources) {
-      if (trace.text(source.state) == "on") on.insert(source.name.value);
-    }
-  }
-  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    for (const trace::Source& source : trace.processes[p].sources) {
-      const std::string_view state = trace.text(source.state), why = trace.text(source.message);
-      if (state.empty() || state == "on" || state == "off") continue;
-      if (state == "not asked for" && on.contains(source.name.value)) continue;
-      std::string text(trace.text(source.name));
-      text += state == "conflict" ? ": a conflict in " : " " + std::string(state) + " in ";
-      Told& told = sentences[text + "|" + std::string(why)];
-      if (told.processes++ == 0) told.first = p;
-    }
-  }
-  for (const auto& [key, told] : sentences) {
-    const size_t bar = key.find('|');
-    const std::string where = told.processes == 1 ? context.process_title({told.first})
-                                                  : std::to_string(told.processes) + " processes";
-    const std::string why = key.substr(bar + 1);
-    out.push_back("Source " + key.substr(0, bar) + where + (why.empty() ? "." : ": " + why + "."));
-  }
-}
-
-// Whether the process has something of devices, or called what gives them work.
-bool UsesDevices(const trace::Trace& trace, const trace::Track& track) {
-  if (track.kind == trace::TrackKind::kDevice) return track.spans.size() != 0;
-  for (size_t i = 0; i < track.spans.size(); ++i) {
-    if (trace.name(track.spans.name[i]).layer == trace::Layer::kRuntime) return true;
-  }
-  return false;
-}
-
-// Plugins that were recording when their process ended: what they had not handed over went with it.
-void TellHeld(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {
-  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    const trace::Process& process = trace.processes[p];
-    if (std::none_of(process.sources.begin(), process.sources.end(),
-                     [](const trace::Source& source) { return source.holds; })) {
-      continue;
-    }
-    int64_t last = process.start_ns;
-    bool given = false;
-    for (const uint32_t t : context.tracks().of({p})) {
-      const trace::Track& track = trace.tracks[t];
-      given = given || UsesDevices(trace, track);
-      if (track.kind != trace::TrackKind::kDevice) continue;
-      for (size_t i = 0; i < track.spans.size(); ++i) last = std::max(last, track.spans.end_ns[i]);
-    }
-    for (const trace::Source& source : process.sources) {
-      const bool on = trace.text(source.state) == "on" && !trace.text(source.message).empty();
-      if (!source.holds || !on || !given) continue;  // one with nothing to tell met no device
-      out.push_back(context.process_title({p}) + " ended (by _exit, a signal or exec) while " +
-                    std::string(trace.text(source.name)) +
-                    " was recording: what its devices did in the last " +
-                    Seconds(std::max<int64_t>(0, process.end_ns - last)) + " may be missing.");
-    }
-  }
-}
-
-struct LossSum {
-  int64_t count = 0, begin_ns = INT64_MAX, end_ns = INT64_MIN;
-};
-
-// "3 events": of what kind is missing for that reason.
-std::string Missing(int64_t count, std::string_view reason) {
-  const char* what = reason == "value" ? " value" : reason == "names" ? " new name" : " event";
-  return std::to_string(count) + what + (count == 1 ? "" : "s");
-}
-
-std::string Fate(int64_t count, std::string_view reason) {
-  const std::string is = count == 1 ? " is" : " are";
-  if (reason == "names") {
-    return " found no room under the memory cap (what they mark stands under \"(unnamed)\")";
-  }
-  // Of the program's, not ours to lose.
-  if (reason == "value") return is + " missing (not a number that can be kept)";
-  return is + " missing (" + std::string(reason) + ")";
-}
-
-void TellLosses(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {
-  std::map<std::pair<uint32_t, std::string_view>, LossSum> sums;
-  for (const trace::Track& track : trace.tracks) {
-    for (const trace::Loss& loss : track.losses) {
-      LossSum& s = sums[{track.process.value, trace.text(loss.reason)}];
-      s.count += loss.count;
-      s.begin_ns = std::min(s.begin_ns, loss.begin_ns);
-      s.end_ns = std::max(s.end_ns, loss.end_ns);
-    }
-  }
-  for (const auto& [key, s] : sums) {
-    const auto& [process, reason] = key;
-    if (process >= trace.processes.size()) continue;
-    const int64_t start = trace.processes[process].start_ns;
-    out.push_back(Missing(s.count, reason) + " of " + context.process_title({process}) +
-                  Fate(s.count, reason) + ", between " +
-                  Seconds(std::max<int64_t>(0, s.begin_ns - start)) + " and " +
-                  Seconds(std::max<int64_t>(0, s.end_ns - start)) + " after its start.");
-  }
-}
 
 void TellLeads(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
@@ -155,30 +25,11 @@ void TellLeads(const trace::Trace& trace, const Context& context, std::vector<st
         [&](const trace::Step& step) { return step.track.valid() && step.track != process.lead; });
     if (others == 0) continue;
     out.push_back(std::to_string(others) + " of " + std::to_string(process.steps.size()) +
-                  " steps of " + context.process_title({p}) +
+                  " steps of " + context.trace().title({p}) +
                   (others == 1 ? " was made by a thread other than the lead ("
                                : " were made by threads other than the lead (") +
                   context.track_label(process.lead) + "); " + (others == 1 ? "its" : "their") +
                   " time is split by the lead's operations.");
-  }
-}
-
-// Of one rank it is known that it stands for itself.
-void TellRanks(const trace::Trace& trace, std::vector<std::string>& out) {
-  constexpr size_t kMostNamed = 8;
-  for (const trace::Job& job : trace::JobsOf(trace)) {
-    const auto here = static_cast<int64_t>(job.ranks.size());
-    const int64_t missing = job.world_size - here;
-    if (here < 2 || missing <= 0) continue;
-    std::string names;
-    size_t named = 0;
-    for (int64_t rank = 0; rank < job.world_size && named < kMostNamed; ++rank) {
-      if (job.ranks.contains(rank)) continue;
-      names += (named++ == 0 ? "" : ", ") + std::to_string(rank);
-    }
-    names += missing > static_cast<int64_t>(named) ? ", ..." : ".";
-    out.push_back(std::to_string(missing) + " of the " + std::to_string(job.world_size) +
-                  " ranks of the job " + (missing == 1 ? "is" : "are") + " not here: " + names);
   }
 }
 
@@ -204,64 +55,6 @@ void TellUnmatched(const Context& context, std::vector<std::string>& out) {
   out.push_back(std::to_string(all) + (all == 1 ? " call" : " calls") +
                 " of collectives could not be compared between ranks: " + reasons +
                 ". What was waited in them is not told (table unmatched_collectives).");
-}
-
-void TellRepairs(const trace::Trace& trace, std::vector<std::string>& out) {
-  int64_t clamped = 0, unbalanced = 0, unfinished = 0, guessed = 0;
-  for (const trace::Track& track : trace.tracks) {
-    clamped += track.clamped;
-    unbalanced += track.unbalanced;
-    guessed += track.guessed;
-    // That a program ends while a thread is inside a call is no gap.
-    const bool whole = track.process.valid() && trace.processes[track.process.value].complete &&
-                       track.end_ns >= trace.processes[track.process.value].end_ns;
-    if (!whole) unfinished += track.unfinished;
-  }
-  const auto tell = [&](int64_t n, const char* words) {
-    if (n > 0) out.push_back(base::Counted(static_cast<uint64_t>(n), words));
-  };
-  tell(clamped,
-       "{time stamp was|time stamps were} out of order and moved to the {one before it|ones before "
-       "them}.");
-  tell(unbalanced, "{span|spans} had an end but no begin and {is|are} left out.");
-  tell(unfinished,
-       "{span was still open when its thread's|spans were still open when their threads'} "
-       "recording ended; {it counts|they count} until then.");
-  tell(guessed,
-       "{part|parts} of spans that were suspended may go on with several of that name, and nothing "
-       "tells which: {it counts|they count} for the one that had waited longest.");
-}
-
-// Tables of time count what lies in the window of a process: clocks differ by less than kNear, and
-// what is told farther out is wrong somewhere.
-void TellOutside(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {
-  constexpr int64_t kNear = 1'000'000;
-  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    const trace::Process& process = trace.processes[p];
-    int64_t count = 0, before = 0, after = 0;
-    for (const uint32_t t : context.tracks().of({p})) {
-      if (trace.tracks[t].ours) continue;
-      const trace::Spans& spans = trace.tracks[t].spans;
-      for (size_t i = 0; i < spans.size(); ++i) {
-        const int64_t early = process.start_ns - spans.begin_ns[i];
-        const int64_t late = spans.end_ns[i] - process.end_ns;
-        if (early <= kNear && late <= kNear) continue;
-        ++count;
-        before = std::max(before, early);
-        after = std::max(after, late);
-      }
-    }
-    if (count == 0) continue;
-    std::string where;
-    if (before > 0) where = "up to " + Seconds(before) + " before it began";
-    if (after > 0)
-      where += (where.empty() ? "up to " : ", up to ") + Seconds(after) + " after it ended";
-    out.push_back(
-        std::to_string(count) + (count == 1 ? " span of " : " spans of ") +
-        context.process_title({p}) +
-        (count == 1 ? " reaches beyond what was recorded (" : " reach beyond what was recorded (") +
-        where + "): the time outside is not counted.");
-  }
 }
 
 // Whether a scope of PyTorch's that was seen begins in one step of its process and ends in another.
@@ -291,7 +84,7 @@ class ByProcess {
   }
   void Tell(std::vector<std::string>& out) const {
     for (const Sentence& s : sentences_) {
-      const std::string title = context_.process_title({s.first});
+      const std::string title = context_.trace().title({s.first});
       const std::string many = std::to_string(s.processes) + " processes, such as " + title + ",";
       out.push_back(s.before + (s.processes == 1 ? title : many) + s.after);
     }
@@ -315,7 +108,7 @@ void TellGraphs(const trace::Trace& trace, const Context& context, std::vector<s
     out.push_back(
         base::Counted(static_cast<uint64_t>(without_work),
                       "{launch of a graph has|launches of graphs have} no recorded work") +
-        ", of " + std::to_string(all) + " in " + context.process_title({p}) +
+        ", of " + std::to_string(all) + " in " + context.trace().title({p}) +
         ": its devices may work where they seem to do nothing, so no finding speaks of "
         "that.");
   }
@@ -370,7 +163,7 @@ void TellAfterSteps(const trace::Trace& trace, const Context& context,
       if (cell.part == WindowPart::kShutdown && (cell.layers & kControlBit) != 0) ns += cell.ns;
     }
     if (ns < kLeast || static_cast<double>(ns) < kLeastShare * overlap.window_ns) continue;
-    out.push_back(Seconds(ns) + " of " + context.process_title({p}) +
+    out.push_back(trace::Seconds(ns) + " of " + context.trace().title({p}) +
                   " after its last step are not known by layer: " +
                   (steps.back().left_out()
                        ? "the budget left out that step, and all but marks stays off"
@@ -395,16 +188,9 @@ void TellCorrection(const trace::Trace& trace, const Context& context,
 }  // namespace
 
 std::vector<std::string> Gaps(const trace::Trace& trace, const Context& context) {
-  std::vector<std::string> out = trace.gaps;
-  TellIncomplete(trace, context, out);
-  TellSources(trace, context, out);
-  TellHeld(trace, context, out);
-  TellLosses(trace, context, out);
-  TellRanks(trace, out);
+  std::vector<std::string> out = trace::Gaps(trace);
   TellUnmatched(context, out);
   TellLeads(trace, context, out);
-  TellRepairs(trace, out);
-  TellOutside(trace, context, out);
   TellGraphs(trace, context, out);
   TellMetrics(trace, context, out);
   TellScopes(trace, context, out);

@@ -9,9 +9,9 @@
 
 namespace crosscut::analyze {
 
-// Most serious first: the trace's own gaps, incomplete processes, sources that failed, what plugins
-// had not handed over, losses by reason and time, missing ranks, steps of threads other than the
-// lead, repairs, spans outside the window, scopes that control steps hide, an unchecked correction.
+// Those of the trace itself (trace/gaps.h), then calls of collectives that match none, steps of
+// threads other than the lead, graphs without their work, scopes that control steps hide, time
+// after the last step, an unchecked correction.
 std::vector<std::string> Gaps(const trace::Trace& trace, const Context& context);
 
 }  // namespace crosscut::analyze

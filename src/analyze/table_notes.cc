@@ -53,7 +53,7 @@ std::vector<std::string> StepNotes(const trace::Trace& trace, const Context& con
     }
     if (at_least[0] == 0) continue;
     const std::string sentence = Sentence(at_least, shows);
-    if (!sentence.empty()) out.push_back(context.process_title({p}) + ": " + sentence);
+    if (!sentence.empty()) out.push_back(context.trace().title({p}) + ": " + sentence);
   }
   return out;
 }

@@ -151,6 +151,7 @@ int RunExport(ExportArgs args) {
   if (const int code = TakeNewest(&args.input); code != kGood) return code;
   const auto done = verbs::Export(args.input[0], args.to, args.file);
   if (!done.ok()) return Fail(done.status());
+  for (const std::string& gap : done->gaps) Talk(gap);
   Talk("wrote " + args.file + " (" + done->format + ", " + KibiBytes(done->bytes) + ")");
   return Ended(done->incomplete);
 }

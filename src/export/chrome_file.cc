@@ -1,7 +1,6 @@
 #include "src/export/chrome_file.h"
 
 #include <algorithm>
-#include <deque>
 #include <string>
 #include <unordered_map>
 
@@ -20,7 +19,8 @@ class ChromeFileWriter {
  public:
   ChromeFileWriter(const trace::Trace& trace, Sink* sink) : trace_(trace), text_(trace, sink) {}
 
-  Status Write() {
+  Result<Gaps> Write() {
+    const Gaps gaps{trace_.gaps, {}};
     Head();
     Prepare();
     trace_.kept.events.ForEach(
@@ -33,11 +33,12 @@ class ChromeFileWriter {
     text_.Raw("\n]");
     if (!trace_.gaps.empty()) {
       text_.Raw(",\n");
-      text_.Gaps();
+      text_.PutGaps(gaps);
     }
     text_.Raw("}\n");
     text_.Flush(/*all=*/true);
-    return text_.status();
+    if (!text_.status().ok()) return text_.status();
+    return gaps;
   }
 
  private:
@@ -92,7 +93,6 @@ class ChromeFileWriter {
       const Track& track = trace_.tracks[i];
       tracks[track.file_row].push_back(i);
       places_.push_back(PlaceOf(track));
-      wholes_.emplace_back(track.spans);
     }
     for (const trace::KeptSeries& series : trace_.kept.series) {
       std::vector<Cursor>& cursors = cursors_.emplace_back();
@@ -206,8 +206,8 @@ class ChromeFileWriter {
 
   const trace::Trace& trace_;
   ChromeText text_;
-  std::vector<std::string> places_;           // by track
-  std::deque<trace::WholeSpans> wholes_;      // by track
+  std::vector<std::string> places_;  // by track
+  const trace::WholeSpansByTrack wholes_{trace_};
   std::vector<std::vector<Cursor>> cursors_;  // by series
   std::vector<std::string> names_;            // by name
   const trace::StringId pid_ = trace_.strings.Find("pid"), phase_ = trace_.strings.Find("ph"),
@@ -218,7 +218,7 @@ class ChromeFileWriter {
 
 bool IsOfChromeFile(const trace::Trace& trace) { return trace.kept.format == "chrome"; }
 
-Status WriteChromeFileAgain(const trace::Trace& trace, Sink* sink) {
+Result<Gaps> WriteChromeFileAgain(const trace::Trace& trace, Sink* sink) {
   return ChromeFileWriter(trace, sink).Write();
 }
 

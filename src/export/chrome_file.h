@@ -2,6 +2,7 @@
 #pragma once
 
 #include "src/base/status.h"
+#include "src/export/left_out.h"
 #include "src/export/sink.h"
 #include "src/trace/trace.h"
 
@@ -13,6 +14,6 @@ bool IsOfChromeFile(const trace::Trace& trace);
 // Writes every event and what stands beside the events, with the file's own numbers, each key once.
 // A begin and its end become one complete event; the order is that of the tracks. Requires:
 // IsOfChromeFile.
-Status WriteChromeFileAgain(const trace::Trace& trace, Sink* sink);
+Result<Gaps> WriteChromeFileAgain(const trace::Trace& trace, Sink* sink);
 
 }  // namespace crosscut::exporting

@@ -6,6 +6,7 @@
 
 #include "src/base/counted.h"
 #include "src/base/json_text.h"
+#include "src/export/arrow_times.h"
 #include "src/export/chrome_file.h"
 #include "src/export/chrome_names.h"
 #include "src/export/chrome_numbers.h"
@@ -14,7 +15,9 @@
 #include "src/export/exporter.h"
 #include "src/export/identities.h"
 #include "src/export/kernel_shape.h"
+#include "src/export/left_out.h"
 #include "src/export/pytorch_words.h"
+#include "src/trace/gaps.h"
 #include "src/trace/spans_around.h"
 #include "src/trace/stacks.h"
 
@@ -42,7 +45,7 @@ class ChromeWriter : public ChromeText {
   // `cuda_names`: calls that launch work are called as CUDA calls them.
   ChromeWriter(const trace::Trace& trace, Sink* sink, bool cuda_names)
       : ChromeText(trace, sink), trace_(trace), cuda_names_(cuda_names) {}
-  Status Write();
+  Result<Gaps> Write();
 
  private:
   void Head();
@@ -60,7 +63,6 @@ class ChromeWriter : public ChromeText {
   void InstantRows(uint32_t track);
   void FlowRows();
   void FlowRow(bool start, int64_t id, const char* kind, uint32_t track, int64_t at);
-  int64_t TimeInside(uint32_t track, SpanIndex span, int64_t at);
   void CounterRows();
   void WindowRows();
   int64_t BeginOf(const trace::Spans& spans, const trace::WholeSpans& wholes, SpanIndex span) const;
@@ -102,7 +104,7 @@ class ChromeWriter : public ChromeText {
                         forward_thread_ = trace_.strings.Find("Fwd thread id");
   const Identities identities_{trace_};
   std::optional<ChromeNumbers> numbers_;
-  trace::OpenSpansByTrack open_{trace_};
+  ArrowTimes arrow_times_{trace_};
 };
 
 void ChromeWriter::Prepare() {
@@ -454,41 +456,25 @@ void ChromeWriter::InstantRows(uint32_t index) {
     if (!Flush()) return;
   }
   for (const trace::Loss& loss : track.losses) {
-    instant(loss.begin_ns,
-            base::Counted(static_cast<uint64_t>(loss.count), "{event|events} missing (") +
-                std::string(trace_.text(loss.reason)) + ")",
-            trace::kNoSpan);
+    instant(loss.begin_ns, trace::Missing(trace_, loss), trace::kNoSpan);
   }
 }
 
-// When an end of an arrow shows on its span: readers bind it to the innermost event that is open
-// then. The begin, as Kineto has it; `at` where another event begins there, too.
-int64_t ChromeWriter::TimeInside(uint32_t track, SpanIndex span, int64_t at) {
-  const trace::OpenSpans& open = open_.of({track});
-  const int64_t begin = trace_.tracks[track].spans.begin_ns[span];
-  const bool shows = open.InnermostAt(begin) == span;
-  return !shows && open.InnermostAt(at) == span ? at : begin;
-}
-
 // Both ends or none: an arrow that ends in the void confuses every reader. Its number is the
-// correlation where it is the first from a launch: readers look for it by that. It arrives no
-// earlier than it leaves, where the span that it leads to lasts so long: an end before its begin is
-// dropped.
+// correlation where it is the first from a launch: readers look for it by that.
 void ChromeWriter::FlowRows() {
   int64_t next = numbers_->launches() + 1;
   std::vector<bool> taken(static_cast<size_t>(next));
-  for (const trace::Flow& flow : trace_.flows) {
-    if (flow.from == trace::kNoSpan || flow.to == trace::kNoSpan) continue;
+  for (size_t i = 0; i < trace_.flows.size(); ++i) {
+    const trace::Flow& flow = trace_.flows[i];
+    if (!Launches::HasEnds(flow)) continue;
     const uint32_t from = flow.from_track.value, to = flow.to_track.value;
-    const bool device = trace_.tracks[to].kind == TrackKind::kDevice;
+    const bool device = numbers_->IsLaunch(i);
     const auto first = device ? numbers_->FindLaunch(from, flow.from)->correlation : 0;
     const bool first_of_launch = device && !taken[static_cast<size_t>(first)];
     if (first_of_launch) taken[static_cast<size_t>(first)] = true;
     const int64_t id = first_of_launch ? first : next++;
-    const int64_t leaves = TimeInside(from, flow.from, flow.from_ns);
-    int64_t arrives = TimeInside(to, flow.to, flow.to_ns);
-    const bool late = arrives < leaves && open_.of({to}).InnermostAt(leaves) == flow.to;
-    if (late) arrives = leaves;
+    const auto [leaves, arrives] = arrow_times_.Of(flow);
     const bool remote = trace_.tracks[from].process != trace_.tracks[to].process;
     const char* kind = device ? "ac2g" : remote ? "remote" : "fwdbwd";
     FlowRow(true, id, kind, from, leaves);
@@ -554,7 +540,7 @@ void ChromeWriter::WindowRows() {
      R"(, "pid": "", "tid": ""})");
 }
 
-Status ChromeWriter::Write() {
+Result<Gaps> ChromeWriter::Write() {
   Head();
   Prepare();
   for (uint32_t i = 0; i < trace_.processes.size(); ++i) ProcessRows(i);
@@ -567,20 +553,23 @@ Status ChromeWriter::Write() {
   CounterRows();
   WindowRows();
   Raw("\n],\n");
-  Gaps(identities_.gaps());
+  Gaps gaps = GapsOf(trace_, kEvents, &identities_);
+  arrow_times_.Tell(&gaps.of_file);
+  PutGaps(gaps);
   Raw("}\n");
   Flush(/*all=*/true);
-  return status();
+  if (!status().ok()) return status();
+  return gaps;
 }
 
 }  // namespace
 
-Status WriteChromeJson(const trace::Trace& trace, Sink* sink) {
+Result<Gaps> WriteChromeJson(const trace::Trace& trace, Sink* sink) {
   if (IsOfChromeFile(trace)) return WriteChromeFileAgain(trace, sink);
   return ChromeWriter(trace, sink, /*cuda_names=*/false).Write();
 }
 
-Status WriteChromeJsonForCuda(const trace::Trace& trace, Sink* sink) {
+Result<Gaps> WriteChromeJsonForCuda(const trace::Trace& trace, Sink* sink) {
   if (IsOfChromeFile(trace)) return WriteChromeFileAgain(trace, sink);
   return ChromeWriter(trace, sink, /*cuda_names=*/true).Write();
 }

@@ -21,19 +21,18 @@ ChromeNumbers::ChromeNumbers(const trace::Trace& trace,
   }
   for (const trace::Track& track : trace.tracks) {
     first_.push_back(spans_ + 1);
-    wholes_.emplace_back(track.spans);
     spans_ += static_cast<int64_t>(track.spans.size());
   }
-  for (const trace::Flow& flow : trace.flows) {
-    if (trace.tracks[flow.to_track.value].kind != trace::TrackKind::kDevice) continue;
-    if (flow.from == trace::kNoSpan || flow.to == trace::kNoSpan) continue;
-    Launch& call = launches_[Key(flow.from_track.value, flow.from)];
+  for (size_t i = 0; i < trace.flows.size(); ++i) {
+    if (!IsLaunch(i)) continue;
+    const trace::Flow& flow = trace.flows[i];
+    Launch& call = launches_[wholes_.Key(flow.from_track.value, flow.from)];
     if (call.correlation == 0) {
       call = {++correlations_, OperatorAround(flow.from_track.value, flow.from),
               trace.tracks[flow.to_track.value].spans.name[flow.to]};
     }
     const Launch copy = call;  // the map may move it
-    launches_[Key(flow.to_track.value, flow.to)] = copy;
+    launches_[wholes_.Key(flow.to_track.value, flow.to)] = copy;
   }
 }
 

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "src/export/launches.h"
 #include "src/trace/spans_around.h"
 #include "src/trace/trace.h"
 #include "src/trace/whole_spans.h"
@@ -38,10 +38,11 @@ class ChromeNumbers {
   // The launch of a call that launched work, or of that work; null for other spans.
   const Launch* FindLaunch(uint32_t track, trace::SpanIndex span) const {
     if (launches_.empty()) return nullptr;
-    const auto at = launches_.find(Key(track, span));
+    const auto at = launches_.find(wholes_.Key(track, span));
     return at == launches_.end() ? nullptr : &at->second;
   }
-  int64_t spans() const { return spans_; }            // the greatest number
+  int64_t spans() const { return spans_; }  // the greatest number
+  bool IsLaunch(size_t flow) const { return are_launches_.Is(flow); }
   int64_t launches() const { return correlations_; }  // the greatest correlation
   // The number of the innermost operator, or Python function, around a span; 0 where there is none.
   int64_t OperatorAround(uint32_t track, trace::SpanIndex span) {
@@ -53,16 +54,14 @@ class ChromeNumbers {
 
  private:
   enum class Role : uint8_t { kOther, kOperator, kPython, kCall };
-  uint64_t Key(uint32_t track, trace::SpanIndex span) const {
-    return uint64_t{track} << 32 | wholes_[track].first(span);
-  }
   int64_t Around(trace::SpansAround* spans, uint32_t track, trace::SpanIndex span) const;
 
   const trace::Trace& trace_;
+  const Launches are_launches_{trace_};
   trace::SpansAround operators_, python_;
-  std::vector<Role> roles_;               // by name
-  std::vector<int64_t> first_;            // by track
-  std::deque<trace::WholeSpans> wholes_;  // by track
+  std::vector<Role> roles_;     // by name
+  std::vector<int64_t> first_;  // by track
+  const trace::WholeSpansByTrack wholes_{trace_};
   int64_t spans_ = 0, correlations_ = 0;
   std::unordered_map<uint64_t, Launch> launches_;
 };

@@ -103,18 +103,6 @@ std::string ChromeText::AsJson(std::string_view text) {
   return valid ? std::string(text) : WordsAsTexts(text);
 }
 
-void ChromeText::Gaps(const std::vector<std::string>& more) {
-  const char* separator = "\"crosscutGaps\": [";
-  for (const auto* gaps : {&trace_.gaps, &more}) {
-    for (const std::string& gap : *gaps) {
-      Raw(separator);
-      String(gap);
-      separator = ", ";
-    }
-  }
-  Raw(trace_.gaps.empty() && more.empty() ? "\"crosscutGaps\": []" : "]");
-}
-
 bool ChromeText::Flush(bool all) {
   if ((!all && buffer_.size() < kFlushBytes) || !status_.ok()) return status_.ok();
   status_ = sink_->Write(buffer_);

@@ -11,6 +11,7 @@
 
 #include "src/base/json_text.h"
 #include "src/base/status.h"
+#include "src/export/left_out.h"
 #include "src/export/sink.h"
 #include "src/trace/trace.h"
 
@@ -46,8 +47,11 @@ class ChromeText {
   // JSON, of text that is JSON except for words such as NaN: they become texts.
   std::string AsJson(std::string_view text);
   void Json(std::string_view text) { Raw(AsJson(text)); }
-  // Writes "crosscutGaps": [gap, ...], with `more` behind those of the trace.
-  void Gaps(const std::vector<std::string>& more = {});
+  // Writes "crosscutGaps": [gap, ...].
+  void PutGaps(const Gaps& gaps) {
+    Raw("\"crosscutGaps\": ");
+    gaps.AppendJson(&buffer_);
+  }
 
   // Passes what is written so far to the sink if it is long, or in any case with `all`. False after
   // an error, which status() then has.

@@ -64,7 +64,7 @@ class Collapsed {
   StackLines lines_;
 };
 
-Status WriteStacks(const trace::Trace& trace, bool device, Sink* sink) {
+Result<Gaps> WriteStacks(const trace::Trace& trace, bool device, Sink* sink) {
   Collapsed collapsed(trace, device);
   const auto launches =
       device ? collapsed.FindLaunches() : std::vector<std::vector<StackTree::Node>>();
@@ -77,16 +77,16 @@ Status WriteStacks(const trace::Trace& trace, bool device, Sink* sink) {
     }
     if (Status status = collapsed.Write(p, sink); !status.ok()) return status;
   }
-  return {};
+  return GapsOf(trace, device ? kWork | kLaunches : uint32_t{kSpans});
 }
 
 }  // namespace
 
-Status WriteCollapsed(const trace::Trace& trace, Sink* sink) {
+Result<Gaps> WriteCollapsed(const trace::Trace& trace, Sink* sink) {
   return WriteStacks(trace, false, sink);
 }
 
-Status WriteCollapsedDevice(const trace::Trace& trace, Sink* sink) {
+Result<Gaps> WriteCollapsedDevice(const trace::Trace& trace, Sink* sink) {
   return WriteStacks(trace, true, sink);
 }
 

@@ -29,7 +29,7 @@ void AddTrack(const trace::Trace& trace, const trace::SampleReader& reader,
 
 }  // namespace
 
-Status WriteCollapsedSamples(const trace::Trace& trace, Sink* sink) {
+Result<Gaps> WriteCollapsedSamples(const trace::Trace& trace, Sink* sink) {
   const trace::SampleReader reader(trace.strings);
   if (!reader.any()) {
     return Status::NotFound("this run has no samples: record with --python=samples");
@@ -45,7 +45,7 @@ Status WriteCollapsedSamples(const trace::Trace& trace, Sink* sink) {
     }
     if (Status status = sink->Write(text); !status.ok()) return status;
   }
-  return {};
+  return GapsOf(trace, kSamples);
 }
 
 }  // namespace crosscut::exporting

@@ -57,7 +57,7 @@ class CutSpans : public testing::Test {
     return builder_.AddName(name);
   }
 
-  std::string Written(Status (*write)(const trace::Trace&, Sink*)) const {
+  std::string Written(Result<Gaps> (*write)(const trace::Trace&, Sink*)) const {
     std::string out;
     const auto sink = MemorySink(&out);
     EXPECT_TRUE(write(trace_, sink.get()).ok());

@@ -80,7 +80,8 @@ arg Library libc.so.6
 TEST(CollapsedSamples, AreRefusedWhereThereAreNone) {
   std::string out;
   const auto sink = MemorySink(&out);
-  const Status status = FindExporter("collapsed-samples")->write(Parse(kTraining), sink.get());
+  const Status status =
+      FindExporter("collapsed-samples")->write(Parse(kTraining), sink.get()).status();
   EXPECT_NE(status.message().find("--python=samples"), std::string::npos);
 }
 

@@ -11,7 +11,9 @@
 
 #include "src/export/exporter.h"
 #include "src/export/identities.h"
+#include "src/export/left_out.h"
 #include "src/export/nesting_rows.h"
+#include "src/trace/gaps.h"
 #include "src/trace/whole_spans.h"
 
 namespace crosscut::exporting {
@@ -72,30 +74,26 @@ class PerfettoWriter {
  public:
   PerfettoWriter(const trace::Trace& trace, Sink* sink)
       : trace_(trace), tracks_(trace), sink_(sink) {
-    for (const Track& track : trace.tracks) {
-      wholes_.emplace_back(track.spans);
-    }
     for (size_t i = 0; i < trace.flows.size(); ++i) {
       const trace::Flow& flow = trace.flows[i];
       if (flow.from == trace::kNoSpan || flow.to == trace::kNoSpan) continue;
-      flows_[Key(flow.from_track.value, flow.from)].push_back(i + 1);
-      ending_flows_[Key(flow.to_track.value, flow.to)].push_back(i + 1);
+      flows_[wholes_.Key(flow.from_track.value, flow.from)].push_back(i + 1);
+      ending_flows_[wholes_.Key(flow.to_track.value, flow.to)].push_back(i + 1);
     }
   }
 
-  Status Write() {
+  Result<Gaps> Write() {
+    Gaps gaps = GapsOf(trace_, kEvents, &identities_);
     PutClocks();
+    PutGaps(gaps);
     for (uint32_t i = 0; i < trace_.processes.size() && status_.ok(); ++i) PutProcess(i);
     for (const trace::CounterSeries& series : trace_.counters) PutCounter(series);
     Flush(0);
-    return status_;
+    if (!status_.ok()) return status_;
+    return gaps;
   }
 
  private:
-  // The same of all parts of a span.
-  uint64_t Key(uint32_t track, SpanIndex span) const {
-    return uint64_t{track} << 32 | wholes_[track].first(span);
-  }
   uint64_t At(int64_t ns) const { return static_cast<uint64_t>(ns + identities_.shift_ns()); }
 
   // ---- packets ----
@@ -162,6 +160,7 @@ class PerfettoWriter {
     const trace::Args* args = nullptr;
     uint32_t args_of = 0;
     int64_t value = 0;
+    const trace::Step* step = nullptr;
   };
 
   void Put(const Said& said) {
@@ -184,6 +183,11 @@ class PerfettoWriter {
           if (!(*at).beside && !args.StandsLater(at)) PutArg(*at, &out, &fresh);
         }
       }
+      if (said.step != nullptr) {
+        PutNumber("number", said.step->number, &out, &fresh);
+        if (said.step->after_switch) PutNumber("after_switch", 1, &out, &fresh);
+        if (said.step->open) PutNumber("open", 1, &out, &fresh);
+      }
       if (said.flows != nullptr) {
         for (const uint64_t flow : *said.flows) out.add_fixed64(Event::kFlows, flow);
       }
@@ -200,6 +204,13 @@ class PerfettoWriter {
     if (!interned.empty()) builder.add_message(Packet::kInterned, interned);
     builder.add_message(Packet::kTrackEvent, event);
     Put(packet);
+  }
+
+  void PutNumber(std::string_view key, int64_t value, Builder<Event>* out,
+                 Builder<Interned>* fresh) {
+    Builder<Annotation> annotation(*out, Event::kAnnotations);
+    annotation.add_uint64(Annotation::kName, keys_.IdOf(key, Interned::kAnnotationNames, fresh));
+    annotation.add_int64(Annotation::kInt, value);
   }
 
   void PutArg(const trace::Arg& arg, Builder<Event>* out, Builder<Interned>* fresh) {
@@ -235,6 +246,16 @@ class PerfettoWriter {
   };
 
   // ---- the trace ----
+  // Sentences that are seen: at the begin, on a track of their own.
+  void PutGaps(const Gaps& gaps) {
+    if (gaps.all().empty()) return;
+    const int64_t at = trace_.processes.empty() ? 0 : trace_.processes[0].start_ns;
+    const uint64_t track = PutDescriptor(0, "what is missing");
+    for (const std::string& gap : gaps.all()) {
+      Put({at, kInstant, track, sentences_.emplace_back(gap), "gap"});
+    }
+  }
+
   void PutProcess(uint32_t index) {
     const trace::Process& process = trace_.processes[index];
     const int64_t pid = identities_.pid(index);
@@ -286,8 +307,10 @@ class PerfettoWriter {
     const uint64_t track = PutDescriptor(parent, "steps");
     const bool planned = trace::HasStepPlan(process);
     for (const trace::Step& step : process.steps) {
-      Put({step.begin_ns, kBegin, track, trace_.text(step.kind),
-           planned ? trace::StepLevelName(step.level) : "step"});
+      Said begun = {step.begin_ns, kBegin, track, trace_.text(step.kind),
+                    planned ? trace::StepLevelName(step.level) : "step"};
+      begun.step = &step;
+      Put(begun);
       Put({step.end_ns, kEnd, track, "", ""});
     }
   }
@@ -322,9 +345,9 @@ class PerfettoWriter {
       end_until([&](SpanIndex around) { return rows.Holds(around, s); });
       const trace::Name& name = trace_.name(spans.name[s]);
       Said said = {spans.begin_ns[s], kBegin, uuid, trace_.text(name.text), CategoryOf(name)};
-      const auto flows = flows_.find(Key(index, s));
+      const auto flows = flows_.find(wholes_.Key(index, s));
       if (flows != flows_.end()) said.flows = &flows->second;
-      const auto ending = ending_flows_.find(Key(index, s));
+      const auto ending = ending_flows_.find(wholes_.Key(index, s));
       if (ending != ending_flows_.end()) said.ending = &ending->second;
       said.args = &track.args;
       said.args_of = s;
@@ -344,7 +367,8 @@ class PerfettoWriter {
       Put(said);
     }
     for (const trace::Loss& loss : track.losses) {
-      Put({loss.begin_ns, kInstant, uuid, "events lost here", trace_.text(loss.reason)});
+      Put({loss.begin_ns, kInstant, uuid, sentences_.emplace_back(trace::Missing(trace_, loss)),
+           "loss"});
     }
   }
 
@@ -373,16 +397,17 @@ class PerfettoWriter {
   Status status_;
   std::string packets_;  // that are not written yet
   const Identities identities_{trace_};
-  std::deque<trace::WholeSpans> wholes_;  // by track
+  const trace::WholeSpansByTrack wholes_{trace_};
   std::unordered_map<uint64_t, std::vector<uint64_t>> flows_, ending_flows_;
   Ids names_, categories_, keys_, texts_;
   uint64_t next_uuid_ = 1;
   std::vector<uint64_t> process_uuids_;
+  std::deque<std::string> sentences_;  // that stand for names
 };
 
 }  // namespace
 
-Status WritePerfetto(const trace::Trace& trace, Sink* sink) {
+Result<Gaps> WritePerfetto(const trace::Trace& trace, Sink* sink) {
   return PerfettoWriter(trace, sink).Write();
 }
 

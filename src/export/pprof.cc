@@ -97,12 +97,13 @@ class PprofFile {
     Flush(&samples_);
   }
 
-  Status Finish(std::string_view counted, std::string_view comment, int64_t begin_realtime_ns,
-                int64_t duration_ns) {
+  Status Finish(std::string_view counted, const std::vector<std::string>& comments,
+                int64_t begin_realtime_ns, int64_t duration_ns) {
     const int64_t time = Text("time");
     const std::pair<int64_t, int64_t> types[] = {{Text(counted), Text("count")},
                                                  {time, Text("nanoseconds")}};
-    const int64_t words = Text(comment);
+    std::vector<int64_t> words;
+    for (const std::string& comment : comments) words.push_back(Text(comment));
     Builder<Profile> file(tables_);
     for (const auto& [type, unit] : types) {
       Builder<ValueType> value(file, Profile::kSampleType);
@@ -111,7 +112,7 @@ class PprofFile {
     }
     if (begin_realtime_ns != 0) file.add_int64(Profile::kTimeNanos, begin_realtime_ns);
     file.add_int64(Profile::kDurationNanos, duration_ns);
-    file.add_int64(Profile::kComment, words);
+    for (const int64_t text : words) file.add_int64(Profile::kComment, text);
     file.add_int64(Profile::kDefaultType, time);
     Flush(&samples_);
     Flush(&tables_);
@@ -178,7 +179,7 @@ class PprofWriter {
   PprofWriter(const trace::Trace& trace, Sink* sink)
       : trace_(trace), samples_(trace.strings), tree_(trace), file_(sink) {}
 
-  Status Write(bool spans_only) {
+  Result<Gaps> Write(bool spans_only) {
     const bool sampled = !spans_only && HasSamples();
     const trace::TracksByProcess tracks(trace_);
     for (uint32_t p = 0; p < trace_.processes.size(); ++p) {
@@ -194,11 +195,17 @@ class PprofWriter {
       end = std::max(end, process.end_ns);
     }
     const bool any = begin <= end;
-    return file_.Finish(sampled ? "samples" : "calls",
-                        sampled ? "Crosscut: samples of every thread"
-                                : "Crosscut: spans, with the time of the innermost frame alone",
-                        any && trace_.KnowsTimeOfDay() ? begin + trace_.realtime_offset_ns : 0,
-                        any ? end - begin : 0);
+    Gaps gaps = GapsOf(trace_, kGaps | (sampled ? kSamples : kSpans));
+    std::vector<std::string> comments = gaps.all();
+    comments.insert(comments.begin(),
+                    sampled ? "Crosscut: samples of every thread"
+                            : "Crosscut: spans, with the time of the innermost frame alone");
+    const Status status =
+        file_.Finish(sampled ? "samples" : "calls", comments,
+                     any && trace_.KnowsTimeOfDay() ? begin + trace_.realtime_offset_ns : 0,
+                     any ? end - begin : 0);
+    if (!status.ok()) return status;
+    return gaps;
   }
 
  private:
@@ -301,11 +308,11 @@ class PprofWriter {
 
 }  // namespace
 
-Status WritePprof(const trace::Trace& trace, Sink* sink) {
+Result<Gaps> WritePprof(const trace::Trace& trace, Sink* sink) {
   return PprofWriter(trace, sink).Write(false);
 }
 
-Status WritePprofSpans(const trace::Trace& trace, Sink* sink) {
+Result<Gaps> WritePprofSpans(const trace::Trace& trace, Sink* sink) {
   return PprofWriter(trace, sink).Write(true);
 }
 

@@ -1,29 +1,27 @@
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "src/base/json_text.h"
+#include "src/export/chrome_text.h"
 #include "src/export/exporter.h"
 #include "src/trace/stacks.h"
 
 namespace crosscut::exporting {
 namespace {
 
-constexpr size_t kFlushBytes = 1 << 20;
-
-class SpeedscopeWriter {
+class SpeedscopeWriter : ChromeText {
  public:
-  SpeedscopeWriter(const trace::Trace& trace, Sink* sink) : trace_(trace), sink_(sink) {}
+  SpeedscopeWriter(const trace::Trace& trace, Sink* sink)
+      : ChromeText(trace, sink), trace_(trace) {}
 
-  Status Write() {
+  Result<Gaps> Write() {
     for (const trace::Process& process : trace_.processes) {
       base_ns_ = std::min(base_ns_, process.start_ns);
     }
     Raw("{\"$schema\": \"https://www.speedscope.app/file-format-schema.json\",\n");
     Raw("\"exporter\": \"crosscut\", \"name\": ");
-    Text(trace_.command.empty() ? "crosscut" : trace_.command);
+    String(trace_.command.empty() ? "crosscut" : trace_.command);
     Raw(", \"activeProfileIndex\": " + std::to_string(LongestTrack()) + ",\n");
     Frames();
     Raw("\"profiles\": [");
@@ -34,9 +32,12 @@ class SpeedscopeWriter {
       first = false;
       Profile(track);
     }
-    Raw("]}\n");
-    Flush(0);
-    return status_;
+    Raw("],\n");
+    Gaps gaps = GapsOf(trace_, kSpans | kWork | kTimes | kGaps);
+    PutGaps(gaps);
+    Raw("}\n");
+    if (!Flush(/*all=*/true)) return status();
+    return gaps;
   }
 
  private:
@@ -68,10 +69,10 @@ class SpeedscopeWriter {
       trace::CodePlace place;
       const bool code = name.layer == trace::Layer::kPython && trace::ParseCodePlace(text, &place);
       Raw("{\"name\": ");
-      Text(code ? place.function : text);
+      String(code ? place.function : text);
       if (code) {
         Raw(", \"file\": ");
-        Text(place.file);
+        String(place.file);
         Raw(", \"line\": " + std::to_string(place.line));
       }
       Raw("}");
@@ -83,20 +84,20 @@ class SpeedscopeWriter {
     const trace::Spans& spans = track.spans;
     const int64_t end = *std::max_element(spans.end_ns.begin(), spans.end_ns.end());
     Raw("{\"type\": \"evented\", \"name\": ");
-    Text(ProfileName(track));
+    String(ProfileName(track));
     Raw(", \"unit\": \"nanoseconds\", \"startValue\": ");
     Number(spans.begin_ns.front() - base_ns_);
     Raw(", \"endValue\": ");
     Number(end - base_ns_);
     Raw(", \"events\": [");
     first_event_ = true;
-    for (size_t i = 0; i < spans.size() && status_.ok(); ++i) {
+    for (size_t i = 0; i < spans.size() && status().ok(); ++i) {
       CloseUntil(spans.begin_ns[i]);
       const uint32_t frame = frames_[spans.name[i].value];
       Event('O', frame, spans.begin_ns[i]);
       const int64_t most = open_.empty() ? spans.end_ns[i] : open_.back().end_ns;
       open_.push_back({std::min(spans.end_ns[i], most), frame});
-      Flush(kFlushBytes);
+      Flush();
     }
     CloseUntil(INT64_MAX);
     Raw("]}");
@@ -113,7 +114,7 @@ class SpeedscopeWriter {
     Raw(first_event_ ? "\n" : ",\n");
     first_event_ = false;
     Raw("{\"type\": \"");
-    buffer_ += type;
+    Raw({&type, 1});
     Raw("\", \"frame\": ");
     Number(frame);
     Raw(", \"at\": ");
@@ -130,26 +131,11 @@ class SpeedscopeWriter {
     return std::string(owner) + " " + std::to_string(process.pid) + ": " + name;
   }
 
-  void Raw(std::string_view text) { buffer_ += text; }
-  void Text(std::string_view text) { base::AppendJsonString(text, &buffer_); }
-  void Number(int64_t value) {
-    char text[24];
-    buffer_.append(text, std::to_chars(text, text + sizeof text, value).ptr);
-  }
-  void Flush(size_t least) {
-    if (buffer_.size() < least || !status_.ok()) return;
-    status_ = sink_->Write(buffer_);
-    buffer_.clear();
-  }
-
   struct Open {
     int64_t end_ns;
     uint32_t frame;
   };
   const trace::Trace& trace_;
-  Sink* sink_;
-  std::string buffer_;
-  Status status_;
   int64_t base_ns_ = INT64_MAX;
   std::vector<uint32_t> frames_;  // by name
   std::vector<Open> open_;
@@ -158,7 +144,7 @@ class SpeedscopeWriter {
 
 }  // namespace
 
-Status WriteSpeedscope(const trace::Trace& trace, Sink* sink) {
+Result<Gaps> WriteSpeedscope(const trace::Trace& trace, Sink* sink) {
   return SpeedscopeWriter(trace, sink).Write();
 }
 

@@ -1,7 +1,6 @@
 // An XSpace that TensorBoard, XProf and whatever reads TensorFlow's profiles open. docs/xspace.md
 // says what becomes what, and why the planes are called as they are.
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -15,6 +14,8 @@
 #include "src/export/exporter.h"
 #include "src/export/identities.h"
 #include "src/export/kernel_shape.h"
+#include "src/export/launches.h"
+#include "src/export/left_out.h"
 #include "src/trace/memory_marks.h"
 #include "src/trace/spans_around.h"
 #include "src/trace/whole_spans.h"
@@ -40,7 +41,6 @@ class XSpaceWriter {
   XSpaceWriter(const trace::Trace& trace, bool beside)
       : trace_(trace), tracks_(trace), beside_(beside) {
     for (const Track& track : trace.tracks) {
-      wholes_.emplace_back(track.spans);
       NotePeaks(track);
       if (IsFromPlane(track)) names_.insert(std::string(trace.text(track.device_name)));
     }
@@ -48,40 +48,41 @@ class XSpaceWriter {
       const trace::Name& name = trace.name(trace.tracks[track.value].spans.name[span]);
       return name.layer == Layer::kFramework || name.layer == Layer::kComm || name.scope();
     });
-    for (const trace::Flow& flow : trace.flows) {
-      if (trace.tracks[flow.to_track.value].kind != TrackKind::kDevice) continue;
-      if (flow.from == trace::kNoSpan || flow.to == trace::kNoSpan) continue;
-      const uint64_t from = Key(flow.from_track.value, flow.from);
+    const Launches launches(trace);
+    for (size_t i = 0; i < trace.flows.size(); ++i) {
+      if (!launches.Is(i)) continue;
+      const trace::Flow& flow = trace.flows[i];
+      const uint64_t from = wholes_.Key(flow.from_track.value, flow.from);
       const auto at = correlation_.try_emplace(from, correlation_.size() + 1).first;
       const uint64_t correlation = at->second;  // the map may move it
-      correlation_[Key(flow.to_track.value, flow.to)] = correlation;
-      operators_[Key(flow.to_track.value, flow.to)] =
+      correlation_[wholes_.Key(flow.to_track.value, flow.to)] = correlation;
+      operators_[wholes_.Key(flow.to_track.value, flow.to)] =
           OperatorAround(trace, &operators, flow.from_track, flow.from);
     }
   }
 
-  Status Write(Sink* sink) {
+  Result<Gaps> Write(Sink* sink) {
     for (uint32_t i = 0; i < trace_.processes.size(); ++i) PutProcess(i);
     if (!trace_.processes.empty()) space_.AddHostname(trace_.text(trace_.processes[0].name));
-    for (const std::string& gap : trace_.gaps) space_.AddWarning(gap);
-    for (const std::string& gap : identities_.gaps()) space_.AddWarning(gap);
-    if (!beside_) WarnOfWhatIsLeftOut();
+    Gaps gaps = GapsOf(trace_, beside_ ? kShown : kShown | kNoted, &identities_);
     if (far_ > 0) {
-      space_.AddWarning(base::Counted(
+      gaps.of_file.push_back(base::Counted(
           far_,
           "{time is|times are} more than 106 days, as far as picoseconds reach: {it ends|they "
           "end} there."));
     }
+    for (const std::string& gap : gaps.all()) space_.AddWarning(gap);
     Result<std::string> bytes = space_.Finish();
     if (!bytes.ok()) return bytes.status();
-    return sink->Write(*bytes);
+    if (Status status = sink->Write(*bytes); !status.ok()) return status;
+    return gaps;
   }
 
  private:
-  // The same of all parts of a span.
-  uint64_t Key(uint32_t track, SpanIndex span) const {
-    return uint64_t{track} << 32 | wholes_[track].first(span);
-  }
+  // What every reader finds, and what notes tell Crosscut alone.
+  static constexpr uint32_t kShown =
+                                kSpans | kWork | kTimes | kArguments | kSteps | kLaunches | kGaps,
+                            kNoted = kMemory | kPauses | kLayers;
 
   int64_t Ps(int64_t ns) {
     constexpr int64_t kMost = INT64_MAX / 1000;
@@ -228,37 +229,6 @@ class XSpaceWriter {
     return note;
   }
 
-  // What Crosscut reads of its own file, and does not find there.
-  void WarnOfWhatIsLeftOut() {
-    uint64_t instants = 0, lost = 0, counts = 0, probes = 0, phases = 0, arrows = 0;
-    for (const Track& track : trace_.tracks) {
-      for (const trace::NameId name : track.instants.name) {
-        instants += marks_.IsChange(name) || marks_.IsUnseen(name) ? 0 : 1;
-      }
-      lost += track.losses.size();
-    }
-    for (const trace::CounterSeries& series : trace_.counters) counts += series.at_ns.size();
-    for (const trace::Process& process : trace_.processes) {
-      probes += process.probes.size();
-      phases += process.phases.size();
-    }
-    for (const trace::Flow& flow : trace_.flows) {
-      arrows += trace_.tracks[flow.to_track.value].kind != TrackKind::kDevice ? 1 : 0;
-    }
-    const std::pair<uint64_t, const char*> left_out[] = {
-        {instants, "{mark|marks}"},
-        {counts, "{value|values} of counters"},
-        {phases, "{phase|phases}"},
-        {arrows, "{arrow|arrows} between threads"},
-        {lost, "{place|places} where events are missing"},
-        {probes, "{figure|figures} of what Crosscut's probes cost, so that no time is corrected"}};
-    std::string words;
-    for (const auto& [number, what] : left_out) {
-      if (number > 0) words += (words.empty() ? "" : ", ") + base::Counted(number, what);
-    }
-    if (!words.empty()) space_.AddWarning("An XSpace has no room for " + words + ".");
-  }
-
   void PutSteps(uint32_t index, PlaneWriter* host) {
     const trace::Process& process = trace_.processes[index];
     if (process.steps.empty()) return;
@@ -375,7 +345,7 @@ class XSpaceWriter {
           return plane->StatName(trace::LayerName(what.layer));
         }));
       }
-      if (const auto at = correlation_.find(Key(index, s)); at != correlation_.end()) {
+      if (const auto at = correlation_.find(wholes_.Key(index, s)); at != correlation_.end()) {
         line.Uint64Stat(plane->StatName("correlation_id"), at->second);
       }
       if (gpu) PutKernel(index, s, plane, &line, &note);
@@ -449,7 +419,7 @@ class XSpaceWriter {
         KernelDetails(KernelShapeOf(trace_, trace_.tracks[track].args.of(span)));
     note->details = !details.empty();
     if (note->details) line->TextStat(plane->StatName("kernel_details"), details);
-    const auto op = operators_.find(Key(track, span));
+    const auto op = operators_.find(wholes_.Key(track, span));
     if (op == operators_.end() || !op->second.valid()) return;
     note->op = true;
     line->TextStat(plane->StatName("tf_op"), trace_.text(trace_.name(op->second).text));
@@ -493,7 +463,7 @@ class XSpaceWriter {
   const bool beside_;
   const trace::MemoryMarks marks_{trace_};
   std::map<std::pair<uint32_t, std::string>, int64_t> peaks_;  // by process and device
-  std::deque<trace::WholeSpans> wholes_;                       // by track
+  const trace::WholeSpansByTrack wholes_{trace_};
   xspace::SpaceWriter space_;
   IdsInPlane event_names_, layers_, keys_;
   std::unordered_map<uint64_t, uint64_t> correlation_;     // launches and what they launched
@@ -506,20 +476,22 @@ class XSpaceWriter {
 
 // The file that the trace comes from, as far as it is whole: it holds what no trace does, such as
 // the programs that ran and the properties of devices.
-Status WriteFileAgain(const trace::Trace& trace, Sink* sink) {
+Result<Gaps> WriteFileAgain(const trace::Trace& trace, Sink* sink) {
   const auto bytes = base::ReadSmallFile(trace.kept.path, xspace::kMaxSpaceBytes);
   if (!bytes.ok()) return bytes.status();
-  return sink->Write(std::string_view(*bytes).substr(0, xspace::WholeBytes(*bytes)));
+  const Status status = sink->Write(std::string_view(*bytes).substr(0, xspace::WholeBytes(*bytes)));
+  if (!status.ok()) return status;
+  return Gaps{trace.gaps, {}};
 }
 
 }  // namespace
 
-Status WriteXSpace(const trace::Trace& trace, Sink* sink) {
+Result<Gaps> WriteXSpace(const trace::Trace& trace, Sink* sink) {
   if (trace.kept.format == "xspace") return WriteFileAgain(trace, sink);
   return XSpaceWriter(trace, /*beside=*/false).Write(sink);
 }
 
-Status WriteXSpaceBeside(const trace::Trace& trace, Sink* sink) {
+Result<Gaps> WriteXSpaceBeside(const trace::Trace& trace, Sink* sink) {
   return XSpaceWriter(trace, /*beside=*/true).Write(sink);
 }
 

@@ -63,7 +63,7 @@ std::string Written(std::string_view text, decltype(&WriteXSpace) write = WriteX
   EXPECT_TRUE(trace.ok()) << trace.status().message();
   std::string bytes;
   const auto sink = MemorySink(&bytes);
-  const Status status = write(*trace, sink.get());
+  const Status status = write(*trace, sink.get()).status();
   EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_TRUE(sink->Close().ok());
   return bytes;

@@ -45,6 +45,7 @@ bool ParseLayer(std::string_view name, Layer* layer) {
 std::string Trace::title(ProcessId process) const {
   const Process& p = processes[process.value];
   const std::string out(text(text(p.name).empty() ? p.key : p.name));
+  if (out.empty()) return "p" + std::to_string(p.pid);
   return p.pid > 0 ? out + " (pid " + std::to_string(p.pid) + ")" : out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <unordered_map>
 
 #include "src/trace/trace.h"
@@ -29,6 +30,22 @@ class WholeSpans {
   const Spans& spans_;
   std::unordered_map<SpanIndex, SpanIndex> firsts_;  // by part
   std::unordered_map<SpanIndex, int64_t> ends_;      // by first part
+};
+
+// WholeSpans of all tracks of a trace, which must outlive it.
+class WholeSpansByTrack {
+ public:
+  explicit WholeSpansByTrack(const Trace& trace) {
+    for (const Track& track : trace.tracks) tracks_.emplace_back(track.spans);
+  }
+  const WholeSpans& operator[](uint32_t track) const { return tracks_[track]; }
+  // Equal for all parts of a span, and for no other.
+  uint64_t Key(uint32_t track, SpanIndex span) const {
+    return uint64_t{track} << 32 | tracks_[track].first(span);
+  }
+
+ private:
+  std::deque<WholeSpans> tracks_;
 };
 
 // How many spans of its name lie in a part and end when it does: TrackBuilder::GoesOnWith. `spans`

@@ -23,9 +23,10 @@ Result<Exported> Export(const std::string& path, const std::string& to, const st
   if (!input.ok()) return input.status();
   auto sink = OpenOutput(file, {path});
   if (!sink.ok()) return sink.status();
-  if (Status status = exporter->write((*input)->trace, sink->get()); !status.ok()) return status;
+  const auto gaps = exporter->write((*input)->trace, sink->get());
+  if (!gaps.ok()) return gaps.status();
   if (Status status = (*sink)->Close(); !status.ok()) return status;
-  return Exported{exporter->name, (*sink)->bytes(), (*input)->trace.damaged};
+  return Exported{exporter->name, (*sink)->bytes(), (*input)->trace.damaged, gaps->of_file};
 }
 
 std::vector<std::string> FormatNames() {

@@ -10,9 +10,10 @@
 namespace crosscut::verbs {
 
 struct Exported {
-  std::string format;       // its name
-  uint64_t bytes = 0;       // of the file
-  bool incomplete = false;  // as Output::incomplete
+  std::string format;             // its name
+  uint64_t bytes = 0;             // of the file
+  bool incomplete = false;        // as Output::incomplete
+  std::vector<std::string> gaps;  // sentences: what the file does not hold of the input
 };
 
 // Writes the input at `path` to `file` (OpenOutput: "-" is stdout), in the format `to` or,

@@ -21,8 +21,8 @@ struct Output {
   bool incomplete = false;  // part of the input could not be read; its gaps say what
 };
 
-// kUnsupported where an output at `place` would be one of the inputs, by whatever name, or a file
-// that a run or cluster among them consists of.
+// kUnsupported where an output at `place`, a file or a folder, would be one of the inputs, by
+// whatever name, or a file that a run or cluster among them consists of.
 Status RefuseInput(const std::string& place, const std::vector<std::string>& inputs);
 // Opens `file`, where a user wants an output of `inputs` (exporting::OpenSink), if RefuseInput does
 // not.

@@ -39,6 +39,7 @@ def main_map(arguments: Sequence[str]) -> int:
 
     def mapped() -> bool:
         inputs, unread = sources.all_inputs_of(options.inputs)
+        _outputs.refuse(options.output, inputs)
         written = 0
         with tempfile.TemporaryDirectory(prefix="crosscut-map-") as folder:
             for one in workers.map_all(inputs, folder, options.job, options.workers):
@@ -81,6 +82,7 @@ def main_reduce(arguments: Sequence[str]) -> int:
 def _reduce(options: argparse.Namespace) -> bool:
     """Whether something is missing."""
     keep_pages()
+    _outputs.refuse(options.output, options.sources)
     dataset.claim(options.output)
     spool = Spool(options.output)
     found = sources.find(options.sources, spool, elsewhere=options.on == "ray")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -78,9 +79,9 @@ class Shard:
         return shard
 
 
-def crc32_of(path: str) -> int:
-    """The checksum of a file's bytes. OSError where it cannot be read."""
-    crc = 0
+def crc32_of(path: str, crc: int = 0) -> int:
+    """The checksum of a file's bytes, behind those with that one. OSError where it cannot be
+    read."""
     with open(path, "rb") as file:
         while block := file.read(_BLOCK):
             crc = zlib.crc32(block, crc)
@@ -137,24 +138,28 @@ def shard_of_process(path: str, run: Mapping[str, Any], row: Mapping[str, Any],
     if rank < 0 and named:
         rank = number(named[1])
     log = os.path.join(path, process + ".crosscut")
-    is_run = os.path.isdir(path)
-    if not is_run:
-        log = path
-    there = os.path.isfile(log)
-    crc = crc32_of(log) if there else 0
+    imported = _imported(path, run) if os.path.isdir(path) else [path]
+    logs = [file for file in imported or [log] if os.path.isfile(file)]
+    crc = functools.reduce(lambda before, file: crc32_of(file, before), logs, 0)
     return Shard(
         host=str(first_stated({**run, **stated}, "host", "host_name") or UNKNOWN),
         boot=str(first_stated({**run, **stated}, "boot_id") or ""),
         # Files of other tools state no host: their bytes tell them apart.
-        process=process if is_run else f"{process}@{crc:08x}",
+        process=f"{process}@{crc:08x}" if imported else process,
         restart=max(0, number(first_stated(facts, "restart", "restart_count"))),
         rank=rank, local_rank=number(first_stated(facts, "local_rank")),
         world=number(first_stated(facts, "world_size", "world")),
         node_rank=number(first_stated(facts, "node_rank", "group_rank")),
         role=str(first_stated(facts, "role") or ""), actor=str(first_stated(facts, "actor") or ""),
         seed=str(first_stated(facts, "seed") or first_stated(run, "seed") or ""),
-        complete=bool(row.get("complete")), log_bytes=os.path.getsize(log) if there else 0,
+        complete=bool(row.get("complete")), log_bytes=sum(map(os.path.getsize, logs)),
         log_crc32=crc)
+
+
+def _imported(path: str, run: Mapping[str, Any]) -> list[str]:
+    """The files of other tools in a run directory that was made of them; none in a recorded one."""
+    names = run.get("imported")
+    return [os.path.join(path, str(name)) for name in names] if isinstance(names, list) else []
 
 
 def _distributed_info(stated: Mapping[str, Any]) -> dict[str, Any]:

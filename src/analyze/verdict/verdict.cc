@@ -279,7 +279,7 @@ std::vector<Subject> Verdicts::Chosen(uint32_t process) const {
 std::string Verdicts::LateRank(const ProcessCauses& causes) const {
   const auto late = std::max_element(causes.ranks.begin(), causes.ranks.end(),
                                      [](auto& a, auto& b) { return a.second < b.second; });
-  return late == causes.ranks.end() ? "" : context_.process_title({late->first});
+  return late == causes.ranks.end() ? "" : context_.trace().title({late->first});
 }
 
 Verdicts::Simulators Verdicts::SimulatorsFor(uint32_t process) const {
@@ -448,7 +448,7 @@ Row Verdicts::RowOf(uint32_t process, const Subject& subject, int64_t rank) cons
     if (others.processes > 1) row.action = kWhereSimulatorsRunAlready;
     if (others.slowest.size() == 1 && others.processes > 1) {
       slowest = "; the slowest of " + std::to_string(others.processes) + " processes, " +
-                context_.process_title({others.slowest[0]});
+                context_.trace().title({others.slowest[0]});
     }
   }
   if (subject.place != nullptr) {

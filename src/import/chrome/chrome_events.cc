@@ -510,21 +510,25 @@ void ChromeEvents::TakeCounter(const JsonEvent& event) {
   if (!TakeTime(event)) return;
   Keep(event);
   for (const JsonArg& arg : event.args) {
+    int64_t count = 0;
     double value = 0;
     const std::string_view text = arg.value.text;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() ||
-        !(std::fabs(value) < kMostCounted)) {
-      ++told_.no_numbers;
-      continue;
+    if (!Integer(text, &count)) {
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+      if (error != std::errc() || end != text.data() + text.size() ||
+          !(std::fabs(value) < kMostCounted)) {
+        ++told_.no_numbers;
+        continue;
+      }
+      told_.rounded += value != std::nearbyint(value) ? 1 : 0;
+      count = std::llround(value);
     }
-    told_.rounded += value != std::nearbyint(value) ? 1 : 0;
     std::string name(event.name);
     if (event.id.kind != JsonValue::Kind::kNothing) name += " " + std::string(event.id.text);
     if (!arg.key.empty() && event.args.size() > 1) name += "." + std::string(arg.key);
     const StringId id = TextOf(name);
     counts_.push_back({PidOf(event), builder_.AddName({id, Kind::kSpan, Layer::kNone, false, {}}),
-                       event.ts_ns, std::llround(value)});
+                       event.ts_ns, count});
   }
 }
 

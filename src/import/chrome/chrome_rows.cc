@@ -38,6 +38,10 @@ class Lane {
       Erase(next);
     }
   }
+  // Whether something that is open ends after `at`.
+  bool OutlivesAny(int64_t at) const {
+    return std::any_of(open_.begin(), open_.end(), [at](const Open& one) { return one.end > at; });
+  }
   // The first end of what is open and may not end inside a span: annotations may, and an annotation
   // may outlive what it began in.
   int64_t Limit(bool operation) const {
@@ -237,7 +241,8 @@ class RowTracks {
   void TakeFlowsBefore(int64_t at) {
     for (; flow_ < row_->flows.size() && row_->flows[flow_].at_ns < at; ++flow_) {
       const ChromeFlow& flow = row_->flows[flow_];
-      lanes_[0].EndUpTo(flow.at_ns - 1);  // an arrow may leave at the very end
+      // An arrow may leave at the very end of what nothing is around.
+      lanes_[0].EndUpTo(lanes_[0].OutlivesAny(flow.at_ns) ? flow.at_ns : flow.at_ns - 1);
       if (flow.out) {
         lanes_[0].track()->FlowOut(flow.at_ns, flow.id);
       } else {

@@ -18,6 +18,42 @@ using trace::StringId;
 constexpr int64_t kNear = int64_t{3600} * 1'000'000'000;  // ns: in less nothing is out of place
 constexpr int64_t kYear2000 = 946'684'800'000'000'000;
 
+// Gives ends of arrows to rows that are one in the file: each to that of the innermost span that is
+// open then, or to the first.
+void Share(std::vector<ChromeFlow>* flows, const std::vector<ChromeRow*>& rows) {
+  struct Span {
+    int64_t begin, end;
+    ChromeRow* row;
+  };
+  std::vector<Span> spans, open;
+  for (ChromeRow* row : rows) {
+    for (size_t i = 0; rows.size() > 1 && i < row->spans.size(); ++i) {
+      spans.push_back({row->spans[i].begin_ns, row->spans[i].end_ns, row});
+    }
+  }
+  std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
+  });
+  std::stable_sort(flows->begin(), flows->end(),
+                   [](const ChromeFlow& a, const ChromeFlow& b) { return a.at_ns < b.at_ns; });
+  auto next = spans.begin();
+  for (const ChromeFlow& flow : *flows) {
+    for (; next != spans.end() && next->begin <= flow.at_ns; ++next) {
+      while (!open.empty() && open.back().end <= next->begin) open.pop_back();
+      open.push_back(*next);
+    }
+    while (!open.empty() && open.back().end < flow.at_ns) open.pop_back();
+    // An arrow may leave at the very end of what nothing is around.
+    const auto around = std::find_if(open.rbegin(), open.rend(),
+                                     [&](const Span& span) { return span.end > flow.at_ns; });
+    ChromeRow* const row = around != open.rend() ? around->row
+                           : open.empty()        ? rows.front()
+                                                 : open.back().row;
+    row->flows.push_back(flow);
+  }
+  flows->clear();
+}
+
 }  // namespace
 
 trace::Trace ChromeEvents::Finish(const JsonReading& reading) {
@@ -108,15 +144,15 @@ void ChromeEvents::PlaceLoose() {
   }
 }
 
-// Arrows end on the thread's row, or on the device's.
+// Arrows end on the thread's row, or on those of the device.
 void ChromeEvents::PlaceArrows() {
-  std::unordered_map<std::string, ChromeRow*> rows;
+  std::unordered_map<std::string, std::vector<ChromeRow*>> rows;
   const auto id = [](const ChromeRow& row) {
     return std::to_string(row.pid) + "\n" + row.event_tid;
   };
   for (const Place place : {Place::kThread, Place::kDevice, Place::kAnnotation, Place::kSync}) {
     for (ChromeRow& row : rows_) {
-      if (row.place == place) rows.try_emplace(id(row), &row);
+      if (row.place == place) rows[id(row)].push_back(&row);
     }
   }
   SeparateArrows();
@@ -126,7 +162,7 @@ void ChromeEvents::PlaceArrows() {
     if (row == rows.end()) {
       told_.dangling += arrows.flows.size();
     } else {
-      row->second->flows = std::move(arrows.flows);
+      Share(&arrows.flows, row->second);
     }
     arrows.flows.clear();
   }

@@ -62,7 +62,8 @@ class XSpaceImport {
       const auto texts = xspace::SpaceTexts(bytes_, which);
       if (!texts.ok()) continue;
       for (const std::string_view text : *texts) {
-        builder_.trace().gaps.push_back("Its writer says: " + std::string(text));
+        const std::string_view who = own_.empty() ? "Its writer says: " : "";
+        builder_.trace().gaps.push_back(std::string(who) + std::string(text));
       }
     }
   }

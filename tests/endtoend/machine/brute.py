@@ -53,6 +53,7 @@ class Thread:
         self.track, self.spans = track, nested(track.spans)
         begins = [one.begin for one in self.spans] + [track.life[0]]
         ends = [one.end for one in self.spans] + [track.life[1]]
+        ends += [at for _, _, at in track.arrows]
         self.begin, self.end = min(begins), max(ends)
 
     def at(self, at):
@@ -365,6 +366,53 @@ class Scene:
             out["+".join(label for label, key in seen if key[1] not in ("", "idle")),
                 "+".join(label for label, key in seen if key[2])] += until - at
         return columns, collections.Counter((*key, ns) for key, ns in out.items())
+
+
+def bound(spans, at):
+    """The innermost of nested spans that is open at that time, its end included."""
+    begun = [one for one in spans if one.begin <= at]
+    one = begun[-1] if begun else None
+    while one and one.end < at:
+        one = one.parent
+    return one
+
+
+def arrows(processes):
+    """(from track, span, at, to track, span, at) of each arrow; a span is None where it has none.
+    An arrival belongs to the latest departure of its number before it, else to the first."""
+    ends, place = [], itertools.count()
+    for process in processes:
+        built = {id(track): spans for track, spans in process.devices}
+        built.update((id(thread.track), thread.spans) for thread in process.threads)
+        for track in process.scene.tracks:
+            order = next(place)
+            for side, number, at in track.arrows:
+                shared = number < 0
+                ends.append((shared, 0 if shared else processes.index(process), number % 2**64, at,
+                             side == "in", order, track, bound(built[id(track)], at)))
+    ends.sort(key=lambda end: end[:6])
+    out = []
+    for _, group in itertools.groupby(ends, key=lambda end: end[:3]):
+        group = [end[3:] for end in group]
+        departures = [end for end in group if not end[1]]
+        for at, arrives, _, track, span in group if departures else []:
+            last = [end for end in departures if end[0] <= at]
+            if arrives:
+                left = (last or departures[:1])[-1]
+                out.append((left[3], left[4], left[0], track, span, at))
+    return out
+
+
+def launches(found, process_of):
+    """Which of them are launches: the first from a thread to a piece of its process's work."""
+    out, launched = [], set()
+    for one in found:
+        start, caller, _, end, work, _ = one
+        if (caller and work and start.kind != "device" and end.kind == "device"
+                and process_of[id(start)] == process_of[id(end)] and id(work) not in launched):
+            launched.add(id(work))
+            out.append(one)
+    return out
 
 
 TABLES = {name: getattr(Scene, "process_rows" if name == "processes" else name) for name in (

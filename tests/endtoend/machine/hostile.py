@@ -26,8 +26,7 @@ class Span:
     layer: str = "none"
     operation: bool = False
     waits: bool = False
-    args: list = dataclasses.field(default_factory=list)    # (key, value)
-    arrows: list = dataclasses.field(default_factory=list)  # (out or in, number)
+    args: list = dataclasses.field(default_factory=list)  # (key, value)
 
 
 @dataclasses.dataclass
@@ -54,6 +53,8 @@ class Track:
     steps: list = dataclasses.field(default_factory=list)
     instants: list = dataclasses.field(default_factory=list)  # (name, at, args)
     losses: list = dataclasses.field(default_factory=list)    # (reason, count, begin, end)
+    arrows: list = dataclasses.field(default_factory=list)    # (out or in, number, at)
+    phases: list = dataclasses.field(default_factory=list)    # (name, begin, end)
 
 
 @dataclasses.dataclass
@@ -65,6 +66,7 @@ class Process:
     tracks: list = dataclasses.field(default_factory=list)
     counters: list = dataclasses.field(default_factory=list)  # (name, at, value)
     facts: list = dataclasses.field(default_factory=list)     # (name, value)
+    probes: list = dataclasses.field(default_factory=list)    # their names
 
 
 def cleaned(name):
@@ -173,20 +175,46 @@ class Drawer:
 
     def arrows(self, process):
         """From thread to device and back, some of them without the other end, or with two."""
-        spans = [span for track in process.tracks for span in track.spans]
+        spans = [(track, span) for track in process.tracks for span in track.spans]
         if len(spans) < 2:
             return
         for number in range(self.random.choice([0, 3, 6])):
-            number += self.random.choice([0, 0, 2**40, 2**61])
-            for side in ("out", "in", self.random.choice(["out", "in", None, None, None])):
-                if side and self.chance(0.95):
-                    self.random.choice(spans).arrows.append((side, number))
+            self.arrow(spans, number + self.random.choice([0, 0, 2**40, 2**61]))
+
+    def arrow(self, spans, number):
+        for side in ("out", "in", self.random.choice(["out", "in", None, None, None])):
+            if side and self.chance(0.95):
+                track, span = self.random.choice(spans)
+                track.arrows.append((side, number, span.begin))
+
+    def more(self, scene):
+        """What stands beside spans: arrows from anywhere in them, between processes, phases."""
+        draw = self.random
+        spans = [(track, span) for process in scene for track in process.tracks
+                 for span in track.spans]
+        for number in range(draw.choice([0, 0, 4]) if spans else 0):
+            self.arrow(spans, -1 - number)  # the top bit: from one process to another, too
+        for track in [track for process in scene for track in process.tracks]:
+            track.arrows = [(side, number, at if self.chance(0.5) else self.inside(track, at))
+                            for side, number, at in track.arrows]
+            track.arrows.sort(key=lambda arrow: arrow[2])
+            if track.lead and self.chance(0.3):
+                track.phases = [(self.name(), *self.range())]
+        for process in scene:
+            process.probes = [b"op", b"call"][:draw.choice([0, 0, 0, 1, 2])]
+
+    def inside(self, track, at):
+        """A time in one of the spans that begin then, or a little later than any of them."""
+        end = self.random.choice([span.end for span in track.spans if span.begin == at])
+        return self.random.choice([at, end, self.random.randint(at, end), end + self.unit])
 
 
 def draw(seed):
     """The scene of that seed: its processes."""
     drawer = Drawer(seed)
-    return [drawer.process(number) for number in range(drawer.random.choice([1, 1, 2, 3]))]
+    scene = [drawer.process(number) for number in range(drawer.random.choice([1, 1, 2, 3]))]
+    drawer.more(scene)
+    return scene
 
 
 def draw_plain(seed):
@@ -225,9 +253,10 @@ def track_text(track):
     for name, at, args in track.instants:
         yield b"instant " + quoted(name) + b" %d" % at
         yield from args_text(args)
-    for span in track.spans:
-        for side, number in span.arrows:
-            yield b"%s %d %d" % (side.encode(), number, span.begin)
+    for side, number, at in sorted(track.arrows, key=lambda arrow: arrow[2]):
+        yield b"%s %d %d" % (side.encode(), number, at)
+    for name, begin, end in track.phases:
+        yield b"phase " + quoted(name) + b" %d %d" % (begin, end)
     for reason, count, begin, end in track.losses:
         yield b"lose %s %d %d %d" % (reason.encode(), count, begin, end)
 
@@ -245,6 +274,7 @@ def text(scene):
             process.pid, *process.window))
         lines += [b"pause %d %d" % pause for pause in process.pauses]
         lines += [b"meta " + quoted(name) + b" " + value for name, value in process.facts]
+        lines += [b"probe %s 10 5 12 18 100" % name for name in process.probes]
         for track in process.tracks:
             lines += track_text(track)
         lines += [b"count " + quoted(name) + b" %d %d" % (at, value)

@@ -14,6 +14,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "formats"))
 import xspace_reader  # noqa: E402
 
 
+def whole(path):
+    data = path.read_bytes()
+    return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+
+
 def strict(path):
     """JSON as the standard has it: no NaN, no half a character, no key twice."""
     def refuse(word):
@@ -22,7 +27,7 @@ def strict(path):
     def once(pairs):
         assert len({key for key, _ in pairs}) == len(pairs), pairs
         return dict(pairs)
-    found = json.loads(path.read_bytes().decode(), parse_constant=refuse, parse_float=Decimal,
+    found = json.loads(whole(path).decode(), parse_constant=refuse, parse_float=Decimal,
                        object_pairs_hook=once)
     json.dumps(found, ensure_ascii=False, default=str).encode()
     return found
@@ -51,7 +56,7 @@ def chrome(path):
 # Arguments of Chrome's JSON and of XSpaces that the trace itself does not have.
 ADDED = {"External id", "Record function id", "Ev Idx", "Python id", "Python parent id",
          "Python module id", "device", "stream", "correlation", "correlation_id", "layer",
-         "_c", "_ct", "kernel_details", "tf_op"}
+         "_c", "_ct", "kernel_details", "tf_op", "finished"}
 
 
 def with_args(name, begin, end, args):
@@ -72,10 +77,84 @@ def chrome_args(path):
     return out
 
 
-def perfetto(path):
+def chrome_beside(path):
+    """Marks with their arguments, and arrows from span to span, as readers of the format bind their
+    ends: to the innermost event of the row that is open then, its end excluded."""
+    file = strict(path)
+    base, events = file["baseTimeNanoseconds"], file["traceEvents"]
+    marks, rows, ends = collections.Counter(), collections.defaultdict(list), {}
+    for event in events:
+        at = base + nanoseconds(event.get("ts", 0))
+        row = rows[event["pid"], event["tid"]]
+        if event["ph"] == "i" and event["s"] == "t":
+            marks[with_args(event["name"], at, at, event.get("args", {}))] += 1
+        if event["ph"] == "X" and event.get("args", {}).get("kind") != "step":
+            row.append((event["name"], at, at + nanoseconds(event["dur"])))
+        if event["ph"] in "sf":
+            ends.setdefault((event["cat"], event["id"]), {})[event["ph"]] = (row, at)
+
+    def innermost(end):
+        row, at = end
+        open_then = [one for one in row if one[1] <= at < one[2]]
+        touching = [one for one in row if one[1] <= at <= one[2]]
+        return max(open_then or touching, key=lambda one: (one[1], -one[2], row.index(one)))
+    return marks, collections.Counter(
+        (innermost(arrow["s"]), innermost(arrow["f"])) for arrow in ends.values())
+
+
+def chrome_gaps(path):
+    return strict(path)["crosscutGaps"]
+
+
+def perfetto_messages(path):
     from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as messages
     trace = messages.Trace()
     trace.ParseFromString(path.read_bytes())
+    return messages, trace
+
+
+def perfetto_beside(path):
+    """Marks with their arguments, arrows from span to span, and sentences."""
+    messages, trace = perfetto_messages(path)
+    event_of, texts = messages.TrackEvent, collections.defaultdict(dict)
+    marks, gaps, tracks, open_ = collections.Counter(), [], {}, collections.defaultdict(list)
+    begun, ending = {}, {}  # spans by the numbers of arrows
+    for packet in trace.packet:
+        for kind, field in (("event_names", "name"), ("debug_annotation_names", "name"),
+                            ("debug_annotation_string_values", "str")):
+            texts[kind].update((one.iid, getattr(one, field))
+                               for one in getattr(packet.interned_data, kind))
+        if packet.HasField("track_descriptor"):
+            tracks[packet.track_descriptor.uuid] = packet.track_descriptor
+        if not packet.HasField("track_event"):
+            continue
+        event, at = packet.track_event, packet.timestamp
+        name = texts["event_names"].get(event.name_iid)
+        if event.type == event_of.TYPE_SLICE_BEGIN:
+            span = [name, at]
+            open_[event.track_uuid].append(span)
+            begun.update((number, span) for number in event.flow_ids)
+            ending.update((number, span) for number in event.terminating_flow_ids)
+        if event.type == event_of.TYPE_SLICE_END:
+            open_[event.track_uuid].pop().append(at)
+        if event.type == event_of.TYPE_INSTANT:
+            if tracks[event.track_uuid].name == "what is missing":
+                gaps.append(name)
+                continue
+            args = {}
+            for one in event.debug_annotations:
+                value = getattr(one, one.WhichOneof("value"))
+                if one.WhichOneof("value") == "string_value_iid":
+                    value = texts["debug_annotation_string_values"][value].decode()
+                args[texts["debug_annotation_names"][one.name_iid]] = value
+            marks[with_args(name, at, at, args)] += 1
+    assert set(begun) == set(ending)
+    return marks, collections.Counter(
+        (tuple(span), tuple(ending[number])) for number, span in begun.items()), gaps
+
+
+def perfetto(path):
+    messages, trace = perfetto_messages(path)
     spans, counters = collections.Counter(), collections.Counter()
     names, tracks, stacks = {}, {}, collections.defaultdict(list)
     event_of = messages.TrackEvent
@@ -118,6 +197,7 @@ def xspace_spans(path):
                 stats = {keys[stat["metadata_id"]]: stat for stat in event.get("stats", [])}
                 if "step_num" in stats or "allocation_bytes" in stats:  # an instant [memory]
                     continue
+                stats["device"] = plane["name"].startswith("/device:")
                 begin = line.get("timestamp_ns", 0) * 1000 + event.get("offset_ps", 0)
                 end = begin + event.get("duration_ps", 0)
                 assert begin % 1000 == end % 1000 == 0
@@ -129,8 +209,28 @@ def xspace_args(path):
         (found,) = (stat[key] for key in stat if key != "metadata_id")
         return found
     return collections.Counter(
-        with_args(*span, {key: value(stat) for key, stat in stats.items()})
+        with_args(*span, {key: value(stat) for key, stat in stats.items() if key != "device"})
         for *span, stats in xspace_spans(path))
+
+
+def xspace_launches(path):
+    """From span to span: of a host's plane to one of a device."""
+    out, ends = collections.Counter(), collections.defaultdict(lambda: ([], []))
+    for name, begin, end, stats in xspace_spans(path):
+        if "correlation_id" in stats:
+            ends[stats["correlation_id"]["uint64"]][stats["device"]].append((name, begin, end))
+    for callers, works in ends.values():
+        (caller,) = callers
+        out.update((caller, work) for work in works)
+    return out
+
+
+def xspace_gaps(path):
+    return xspace_reader.decode(path.read_bytes()).get("warnings", [])
+
+
+def speedscope_gaps(path):
+    return strict(path)["crosscutGaps"]
 
 
 def speedscope(path):
@@ -177,8 +277,7 @@ def profile_messages():
 def pprof(path):
     """ns by stack, the outermost name first."""
     profile = profile_messages().Profile()
-    data = path.read_bytes()
-    profile.ParseFromString(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+    profile.ParseFromString(whole(path))
     texts = profile.string_table
     names = {one.id: texts[one.name] for one in profile.function}
     places = {one.id: names[one.line[0].function_id] for one in profile.location}
@@ -188,5 +287,14 @@ def pprof(path):
     return out
 
 
+def pprof_gaps(path):
+    profile = profile_messages().Profile()
+    profile.ParseFromString(whole(path))
+    return [profile.string_table[number] for number in profile.comment[1:]]
+
+
+# Those with sentences in them; how many arrows stand where readers may take them for others.
+GAPS = {"chrome": chrome_gaps, "perfetto": lambda path: perfetto_beside(path)[2],
+        "xspace": xspace_gaps, "speedscope": speedscope_gaps, "pprof-spans": pprof_gaps}
 ARGS = {"chrome": chrome_args, "xspace": xspace_args}
 SPANS = {"chrome": chrome, "perfetto": perfetto, "xspace": xspace, "speedscope": speedscope}

@@ -83,7 +83,7 @@ def cell(text, value):
 
 def printed(*words):
     return subprocess.run([CROSSCUT, "table", *words], capture_output=True, check=True,
-                          timeout=60).stdout.decode()
+                          timeout=600).stdout.decode()
 
 
 def told(run, path):

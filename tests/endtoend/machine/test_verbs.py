@@ -207,7 +207,7 @@ def at_once(case):
     both = [subprocess.Popen(line, **options) for _ in range(2)]
     done = []
     for one in both:
-        stdout, stderr = one.communicate(timeout=120)
+        stdout, stderr = one.communicate(timeout=1200)
         done.append(subprocess.CompletedProcess(line, one.returncode, stdout, stderr))
     codes = (GOOD,) if case.verb.again and case.verb.ending != "/" else (GOOD, TROUBLE)
     if GOOD not in (one.returncode for one in done):

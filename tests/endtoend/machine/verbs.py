@@ -113,7 +113,7 @@ def run(line, place, **more):
     """The finished command, in the folder of outputs."""
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
     options["env"] = {**ENVIRONMENT, **more.get("env", {})}
-    return subprocess.run(line, cwd=place.outputs, timeout=120, check=False,
+    return subprocess.run(line, cwd=place.outputs, timeout=1200, check=False,
                           stdin=subprocess.DEVNULL, **options)
 
 
