@@ -44,8 +44,9 @@ def counters(config: Any) -> dict[str, str]:
     """What the CUPTI plugin is to measure, as its options; {} where nothing is asked for. Per
     kernel, kernels run as often as it takes, as in Kineto."""
     asked = options(config)
-    metrics = [name for metric in asked.get("profiler_metrics", ())
-               for name in _KINETOS_METRICS.get(metric, [metric])]
+    named = [metric.decode() if isinstance(metric, bytes) else metric  # its state has them so
+             for metric in asked.get("profiler_metrics", ())]
+    metrics = [name for metric in named for name in _KINETOS_METRICS.get(metric, [metric])]
     if not metrics:
         return {}
     per_kernel = bool(asked.get("profiler_measure_per_kernel"))

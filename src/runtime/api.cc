@@ -8,6 +8,7 @@
 
 #include "crosscut/crosscut.h"
 #include "src/collect/clock.h"
+#include "src/host/program_options.h"
 #include "src/host/registry.h"
 #include "src/runtime/error.h"
 #include "src/runtime/plugins.h"

@@ -186,17 +186,17 @@ def test_without_a_driver_it_is_missing_and_says_so(tmp_path):
     assert "libcuda.so.1" in row["message"]
 
 
-METRICS = ",metrics=sm__cycles_elapsed.max+dram__bytes.sum"
+METRICS = "sm__cycles_elapsed.max+dram__bytes.sum"
 COUNTERS = """
 cuda.fake_counters.argtypes = [ctypes.c_double, ctypes.c_size_t]
-cuda.fake_counters({cycles_per_us}, {metrics_a_pass})
+cuda.fake_counters(1.51, {metrics_a_pass})
 """
 
 
-def measured(folder, options, cycles_per_us=1.51, metrics_a_pass=64, before=""):
-    counters = COUNTERS.format(cycles_per_us=cycles_per_us, metrics_a_pass=metrics_a_pass)
+def measured(folder, options="", metrics=METRICS, metrics_a_pass=64, before=""):
+    counters = COUNTERS.format(metrics_a_pass=metrics_a_pass)
     done = record_script(folder / "run", PROGRAM + counters + before + WORK,
-                         plugin(METRICS + options), "--control-steps=0")
+                         plugin(f",metrics={metrics}{options}"), "--control-steps=0")
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
     return folder / "run", "\n".join(row["message"] for row in table(folder / "run", "gaps"))
 
@@ -231,21 +231,22 @@ def test_metrics_of_kernels_are_what_the_counters_said(tmp_path, options, metric
 
 
 def test_metrics_of_a_window_are_those_of_all_kernels(tmp_path):
-    run, gaps = measured(tmp_path, ",metrics_per=window", cycles_per_us=1.5)
+    run, gaps = measured(tmp_path, ",metrics_per=window")
     rows = {row["metric"]: row for row in table(run, "kernel_metrics")}
     assert {row["kernel"] for row in rows.values()} == {"(all of a window)"}
-    assert float(rows["sm__cycles_elapsed.max"]["mean"]) == 100 * 600
+    assert float(rows["sm__cycles_elapsed.max"]["mean"]) == 100 * 604
     assert float(rows["dram__bytes.sum"]["mean"]) == 100 * 0.125
     assert "times of this run are not comparable" in gaps and "ran alone" not in gaps
 
 
-@pytest.mark.parametrize("before, options, words", [
-    ("cuda.fake_refuse(b'RangeProfilerEnable', 35)\n", "", "NVreg_RestrictProfilingToAdminUsers=0"),
-    ("cuda.fake_refuse(b'RangeProfilerSetConfig', 25)\n", "", "holds the device's performance"),
-    ("", ",metrics=sm__of_tomorrow.sum", "no metric sm__of_tomorrow.sum")])
+@pytest.mark.parametrize("function, code, metrics, words", [
+    ("RangeProfilerEnable", 35, METRICS, "NVreg_RestrictProfilingToAdminUsers=0"),
+    ("RangeProfilerSetConfig", 26, METRICS, "holds the device's performance counters"),
+    ("", 0, "sm__of_tomorrow.sum", "no metric sm__of_tomorrow.sum")])
 def test_where_no_metrics_are_to_be_had_a_gap_says_why_and_the_rest_is_recorded(
-        tmp_path, before, options, words):
-    run, gaps = measured(tmp_path, options, before=before)
+        tmp_path, function, code, metrics, words):
+    run, gaps = measured(tmp_path, metrics=metrics,
+                         before=f"cuda.fake_refuse({function.encode()!r}, {code})\n")
     assert "Source cupti: a conflict in" in gaps and words in gaps
     assert "not comparable" not in gaps
     assert table(run, "kernel_metrics") == []
@@ -254,7 +255,7 @@ def test_where_no_metrics_are_to_be_had_a_gap_says_why_and_the_rest_is_recorded(
 
 @pytest.mark.skipif(has_driver(), reason="this machine has a driver")
 def test_metrics_without_a_driver_are_told_to_be_missing(tmp_path):
-    done = record_script(tmp_path / "run", "print('done')", f"--plugin={PLUGIN}{METRICS}")
+    done = record_script(tmp_path / "run", "print('done')", f"--plugin={PLUGIN},metrics={METRICS}")
     assert done.stdout == "done\n"
     gaps = " ".join(row["message"] for row in table(tmp_path / "run", "gaps"))
     assert "no NVIDIA driver on this machine" in gaps

@@ -101,9 +101,10 @@ arg sm__warps.avg 7
 
 TEST(KernelMetrics, AreRowsByKernelAndMetricAndTimesAreSaidToBeNoneToCompare) {
   const trace::Trace trace = Parse(kMeasured);
-  EXPECT_THAT(Rows(trace, "kernel_metrics"), ElementsAre("(all of a window) sm__warps.avg  1 7 7 7",
-                                                         "gemm dram__bytes.sum bytes 2 25 10 40",
-                                                         "gemm sm__warps.avg  1 -3 -3 -3"));
+  EXPECT_THAT(Rows(trace, "kernel_metrics"),
+              ElementsAre("(all of a window) sm__warps.avg - 1 7.000000 7.000000 7.000000",
+                          "gemm dram__bytes.sum bytes 2 25.000000 10.000000 40.000000",
+                          "gemm sm__warps.avg - 1 -3.000000 -3.000000 -3.000000"));
   const Context context(trace);
   EXPECT_THAT(
       Gaps(trace, context),

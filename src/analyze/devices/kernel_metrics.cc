@@ -23,11 +23,12 @@ void ForEachMeasured(const trace::Trace& trace, OfKernel of_kernel, OfInstant of
   const trace::StringId passes = trace.strings.Find(kPasses);
   if (!passes.valid()) return;
   for (const trace::Track& track : trace.tracks) {
-    if (track.kind != trace::TrackKind::kDevice) continue;
-    for (uint32_t i = 0; i < track.spans.size(); ++i) {
+    const bool device = track.kind == trace::TrackKind::kDevice;
+    for (uint32_t i = 0; device && i < track.spans.size(); ++i) {
       const trace::Arg arg = track.args.Find(i, passes);
       if (arg.key.valid()) of_kernel(track, i, arg.value);
     }
+    // In files a track without spans is no device's.
     for (uint32_t i = 0; i < track.instants.at_ns.size(); ++i) {
       if (track.instant_args.Find(i, passes).key.valid()) of_instant(track, i);
     }

@@ -12,8 +12,13 @@ constexpr uint64_t kFarthest = uint64_t{1} << 62;
 }  // namespace
 
 NativeDevices::NativeDevices(trace::Builder* builder, trace::ProcessId process,
-                             const NativeSession* session, const NativeClock* clock)
-    : builder_(builder), process_(process), session_(session), clock_(clock) {
+                             const NativeSession* session, const NativeClock* clock,
+                             NativeArguments* arguments)
+    : builder_(builder),
+      process_(process),
+      session_(session),
+      clock_(clock),
+      arguments_(arguments) {
   AddClocks();
   AddTracks();
 }
@@ -81,8 +86,7 @@ void NativeDevices::Take(uint16_t code, std::span<const uint64_t> payload) {
                              static_cast<int64_t>(payload[3]));
     case format::kArgOn:
       return track.Arg(session_->name(payload[1]).text, static_cast<int64_t>(payload[2]));
-    case format::kArgNameOn:
-      return track.ArgText(session_->name(payload[1]).text, session_->name(payload[2]).text);
+    case format::kArgNameOn: return arguments_->Add(payload[1], payload[2], &track);
     case format::kFlowOn: return track.FlowIntoLast(payload[1]);
     default: return Lose(device, payload);
   }

@@ -6,6 +6,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "src/import/native/native_arguments.h"
 #include "src/import/native/native_clock.h"
 #include "src/import/native/native_session.h"
 #include "src/trace/builder.h"
@@ -17,7 +18,7 @@ class NativeDevices {
   // All arguments must outlive this object. Adds the tracks to the builder and the plugins' clocks
   // to the process.
   NativeDevices(trace::Builder* builder, trace::ProcessId process, const NativeSession* session,
-                const NativeClock* clock);
+                const NativeClock* clock, NativeArguments* arguments);
 
   // The payload of an event of one of the codes from kSpanOn to kDropOn.
   void Take(uint16_t code, std::span<const uint64_t> payload);
@@ -39,6 +40,7 @@ class NativeDevices {
   trace::ProcessId process_;
   const NativeSession* session_;
   const NativeClock* clock_;
+  NativeArguments* arguments_;
   std::unordered_map<uint64_t, NativeClock> clocks_;  // by id; CLOCK_MONOTONIC is the trace's own
   std::unordered_map<uint64_t, Device> devices_;      // by the process's track id
   uint64_t unknown_ = 0;
