@@ -26,6 +26,7 @@ constexpr int64_t kWaitingShare = 50;    // samples of those that wait 2 %: the 
 // has so many of them.
 constexpr int64_t kSamplesAtFirst = 300;
 constexpr int64_t kNearestNs = 10'000'000;
+constexpr int64_t kShortPauseNs = 1'000'000'000;
 
 bool IsOurs(int tid) {
   char path[64], name[16] = "";
@@ -63,8 +64,7 @@ const char* SamplingLoop::Run() {
   int64_t next_ns = NextTick();
   for (;;) {
     if (!wanted_.on()) {
-      if (!Rest()) return nullptr;
-      next_ns = NextTick();
+      if (!Rest(&next_ns)) return nullptr;
     }
     if (!Wait(next_ns)) return "epoll is refused";
     if (!wanted_.on() || NowNs() < next_ns) continue;
@@ -85,12 +85,19 @@ bool SamplingLoop::MainEnded() const {
 }
 
 // Until samples are wanted again; false where that is never. A pause that ends before the next look
-// is not noticed: it costs no thread anything.
-bool SamplingLoop::Rest() {
+// is not noticed: it costs no thread anything. Nor does one of a few steps, where it can be slept
+// through: who begins the next step and wakes this thread gives its processor to it.
+bool SamplingLoop::Rest(int64_t* next_ns) {
   for (auto& [tid, thread] : threads_) thread->cpu.Enable(false);
-  while (!wanted_.on()) {
+  for (const int64_t begin = NowNs(); !wanted_.on();) {
     if (MainEnded()) return false;
-    wanted_.Await();
+    *next_ns = NextTick();
+    if (!native_ && NowNs() - begin < kShortPauseNs) {
+      usleep(static_cast<useconds_t>(std::max<int64_t>(*next_ns - NowNs(), 0) / 1000));
+    } else {
+      wanted_.Await();
+      *next_ns = NextTick();
+    }
   }
   FindThreads();
   for (auto& [tid, thread] : threads_) {

@@ -55,7 +55,7 @@ class SamplingLoop {
     int64_t done_ns_ = 0, cost_ns_ = 0;
   };
   bool MainEnded() const;
-  bool Rest();
+  bool Rest(int64_t* next_ns);
   void FollowKind();
   bool Wait(int64_t until_ns);
   int64_t Period() const;

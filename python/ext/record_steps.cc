@@ -73,7 +73,7 @@ struct Finder {
   uint64_t next = 0;            // more than the numbers of our steps can be; 0: any
   unsigned long thread = 0;     // that made the last update
   uint32_t simulated = 0;       // steps of the environment since then
-  uint32_t lazy = 0;            // calls since an update that made none yet
+  uint32_t lazy = 0;            // updates by what is yet to run, since one that was made
   // Passes forward since the last run of autograd's engine; batches since a pass.
   std::atomic<uint32_t> forwards{0}, batches{0};
   std::atomic<bool> asks{true};     // false once somebody else says where the steps are
@@ -135,7 +135,7 @@ int IsPrimary(PyObject* updater, Sureness sureness) {
 void Learns() {
   const std::lock_guard lock(finder_mutex);
   finder.thread = PyThread_get_thread_ident();
-  finder.simulated = finder.lazy = finder.forwards = finder.batches = 0;
+  finder.simulated = finder.forwards = finder.batches = 0;
   finder.learns = true;
 }
 
@@ -153,11 +153,12 @@ PyObject* Found(PyObject* updater, Sureness sureness) {
 }
 
 // Whether what a step() has returned is yet to make the update, by another step(): a generator, or
-// a coroutine. Where none came since the last such call, it makes it itself.
+// a coroutine. Where no other came since the last such call, it makes it itself.
 bool IsLazy(PyObject* result) {
-  if (!PyGen_Check(result) && !PyCoro_CheckExact(result)) return false;
+  const bool lazy = PyGen_Check(result) || PyCoro_CheckExact(result);
   const std::lock_guard lock(finder_mutex);
-  return finder.lazy++ == 0;
+  finder.lazy = lazy ? finder.lazy + 1 : 0;
+  return finder.lazy == 1;
 }
 
 PyObject* UpdatePassed(PyObject*, PyObject* const* args, Py_ssize_t count) {

@@ -48,6 +48,7 @@ class Lazy(torch.optim.SGD):
     def step(self, closure=None):
         yield
         update() if HAND else super().step(closure)
+made = HAND or torch.optim.SGD(parameters, 0.1)  # from now on PyTorch's own step() is known
 optimizer = Lazy(parameters, 0.1)
 for i in range(60):
     loss(data()).backward()
