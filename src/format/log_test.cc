@@ -246,6 +246,11 @@ TEST(Log, RepairGoesOnBehindATornTailAtEveryCut) {
     auto writer = LogWriter::Repair(base::MemoryFile(&bytes), kIdentity, &report);
     ASSERT_TRUE(writer.ok()) << size << ": " << writer.status().message();
     const uint64_t end = (*writer)->bytes();
+    const bool headless = size < kLogHeaderBytes;
+    ASSERT_EQ(report.truncated_bytes, headless ? size : size > end ? size - end : 0) << size;
+    ASSERT_FALSE(report.finished);
+    ASSERT_EQ(report.damaged_chunks, 0);
+    ASSERT_EQ(bytes.size(), end);
     ASSERT_TRUE((*writer)->AppendSession(MakePiece(999, 1, more)).ok());
     ASSERT_TRUE((*writer)->Finish().ok());
     auto reader = OpenBytes(&bytes);
@@ -256,6 +261,23 @@ TEST(Log, RepairGoesOnBehindATornTailAtEveryCut) {
       ASSERT_EQ(batch.words, chunk.offset == end ? more : made.chunks.at(chunk.offset));
     }
   }
+}
+
+TEST(Log, RepairLeavesDamageInPlaceAndCountsIt) {
+  Made made = MakeLog(40000, false);
+  auto whole = OpenBytes(&made.bytes);
+  const LogChunk torn = whole->chunks()[1], headless = whole->chunks()[2];
+  made.bytes[headless.offset] ^= std::byte{1};
+  made.bytes[torn.offset + kChunkHeaderBytes + torn.bytes - 1] ^= std::byte{1};
+  const size_t before = made.bytes.size();
+  LogWriter::RepairReport report;
+  auto writer = LogWriter::Repair(base::MemoryFile(&made.bytes), kIdentity, &report);
+  ASSERT_TRUE(writer.ok()) << writer.status().message();
+  EXPECT_EQ(report.damaged_chunks, 2);
+  EXPECT_EQ(report.truncated_bytes, 0);
+  EXPECT_EQ(made.bytes.size(), before);
+  ASSERT_TRUE((*writer)->Finish().ok());
+  EXPECT_EQ(OpenBytes(&made.bytes)->chunks().size(), made.chunks.size() - 1);
 }
 
 TEST(Log, RepairLeavesAFinishedLogAndRefusesAStrangersLog) {

@@ -63,5 +63,39 @@ TEST(StepShares, RefuseWhatTheyCannotReadAndNameIt) {
   }
 }
 
+TEST(StepShares, LevelsHaveTheirNames) {
+  const char* const names[] = {"control", "boundary", "operators", "everything", "marks", "?"};
+  for (int level = 0; level < 6; ++level) {
+    EXPECT_STREQ(StepLevelName(static_cast<StepLevel>(level)), names[level]);
+  }
+}
+
+TEST(StepShares, AreCutWhereThereIsNoRoom) {
+  StepShares shares = {};
+  char why[160], whole[128], text[128];
+  ASSERT_TRUE(ParseStepShares("light", -1, &shares, why, sizeof why));
+  WriteStepShares(shares, whole, sizeof whole);
+  for (size_t room = 1; room < strlen(whole) + 2; ++room) {
+    memset(text, '#', sizeof text);
+    WriteStepShares(shares, text, room);
+    EXPECT_EQ(std::string(text), std::string(whole).substr(0, room - 1));
+    EXPECT_EQ(text[room], '#') << room;
+  }
+}
+
+TEST(StepShares, ABudgetIsAShareOrOff) {
+  const auto budget = [](const char* text) {
+    double percent = -7;
+    return ParseBudget(text, &percent) ? percent : -7;
+  };
+  EXPECT_EQ(budget("2"), 2);
+  EXPECT_EQ(budget("0.5"), 0.5);
+  EXPECT_EQ(budget("1000"), 1000);
+  EXPECT_EQ(budget("off"), -1);
+  for (const char* bad : {"", "0", "-1", "1000.1", "2x", "2 ", "of", "offs", "nan"}) {
+    EXPECT_EQ(budget(bad), -7) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace crosscut::format

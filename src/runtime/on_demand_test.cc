@@ -23,6 +23,7 @@
 #include "src/base/testing/emulator.h"
 #include "src/format/ring.h"
 #include "src/format/ring_mapping.h"
+#include "src/runtime/session.h"
 
 namespace {
 
@@ -316,7 +317,11 @@ TEST_F(OnDemandTest, AChildIsNotArmedAndCountsNoSteps) {
   InChild([](RingHeader* header) {
     crosscut_step(0);
     const pid_t pid = fork();
-    if (pid == 0) _exit(crosscut_armed() == 0 && crosscut_step(0) == 0 ? 0 : 1);
+    if (pid == 0) {
+      const bool thread = crosscut::record::Session::Get().on_demand().threads() != 0;
+      _exit(crosscut_armed() == 0 && crosscut_step(0) == 0 && !thread ? 0 : 1);
+    }
+    EXPECT_EQ(crosscut::record::Session::Get().on_demand().threads(), 1);
     int status = 1;
     waitpid(pid, &status, 0);
     EXPECT_EQ(status, 0);

@@ -62,9 +62,7 @@ bool ProcessState::Make(Change change, uint64_t tick, format::RingHeader* header
   if (after == before) return false;
   state_.store(after, std::memory_order_release);
   if (const std::optional<Phase> phase = PhaseIn(after)) Recorder::Get().SetPhase(*phase, tick);
-  const bool shown =
-      after != State::kEnteringControl && after != State::kControl && after != State::kStopping;
-  if (shown && header != nullptr) {
+  if (after != State::kStopping && header != nullptr) {
     format::RingStore<uint32_t>(header->state, InHeader(after, armed));
   }
   return true;
