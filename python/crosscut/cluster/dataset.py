@@ -50,7 +50,12 @@ class Cluster:
     def table(self, name: str) -> pa.Table:
         """A table of it. OSError, ValueError where it cannot be read, or `reduce` put another
         result in place of this one."""
-        table = pq.read_table(os.path.join(self.path, name))
+        folder = os.path.join(self.path, name)
+        parts = []
+        for part in sorted(os.listdir(folder)):  # pyarrow takes no path of any bytes
+            with open(os.path.join(folder, part), "rb") as file:
+                parts.append(pq.read_table(file))
+        table = pa.concat_tables(parts)
         if _stamp(os.stat(os.path.join(self.path, FACTS))) != self.stamp:
             raise OSError(f"{self.path}: it was reduced anew while it was read: try again")
         return table
@@ -200,9 +205,10 @@ def _put_in_place(folder: str, path: str, tables: set[str]) -> None:
 def _write_file(file: str, table: pa.Table, long: bool) -> None:
     # Times hardly repeat. Of long tables, steps and ranks are what readers select by.
     codes = [name for name in table.column_names if name != "ns" and not name.endswith("_ns")]
-    pq.write_table(canonical(table), file, row_group_size=_GROUP_ROWS, compression="zstd",
-                   store_schema=False, use_dictionary=codes or False,
-                   write_statistics=["step", "rank"] if long else True)
+    with open(file, "wb") as out:  # pyarrow takes no path of any bytes
+        pq.write_table(canonical(table), out, row_group_size=_GROUP_ROWS, compression="zstd",
+                       store_schema=False, use_dictionary=codes or False,
+                       write_statistics=["step", "rank"] if long else True)
 
 
 def _type_name(kind: pa.DataType) -> str:
