@@ -54,7 +54,7 @@ class Cluster:
         parts = []
         for part in sorted(os.listdir(folder)):  # pyarrow takes no path of any bytes
             with open(os.path.join(folder, part), "rb") as file:
-                parts.append(pq.read_table(file))
+                parts.append(pq.read_table(pa.BufferReader(file.read())))
         table = pa.concat_tables(parts)
         if _stamp(os.stat(os.path.join(self.path, FACTS))) != self.stamp:
             raise OSError(f"{self.path}: it was reduced anew while it was read: try again")
