@@ -220,6 +220,7 @@ def xspace_launches(path):
         if "correlation_id" in stats:
             ends[stats["correlation_id"]["uint64"]][stats["device"]].append((name, begin, end))
     for callers, works in ends.values():
+        assert len(callers) == 1, f"calls of one number: {callers}"
         (caller,) = callers
         out.update((caller, work) for work in works)
     return out
