@@ -19,7 +19,7 @@ class Launches {
     for (const trace::Flow& flow : trace.flows) {
       const trace::Track &from = trace.tracks[flow.from_track.value],
                          &to = trace.tracks[flow.to_track.value];
-      is_.push_back(HasEnds(flow) && to.kind == trace::TrackKind::kDevice &&
+      is_.push_back(HasEnds(flow) && IsWork(trace, to, flow.to) &&
                     from.kind != trace::TrackKind::kDevice && from.process == to.process &&
                     launched.insert(uint64_t{flow.to_track.value} << 32 | flow.to).second);
     }
@@ -32,6 +32,13 @@ class Launches {
   }
 
  private:
+  // No annotation, and no wait.
+  static bool IsWork(const trace::Trace& trace, const trace::Track& track, trace::SpanIndex span) {
+    if (track.kind != trace::TrackKind::kDevice) return false;
+    const trace::Name& name = trace.name(track.spans.name[span]);
+    return !name.scope() && name.layer != trace::Layer::kIdle;
+  }
+
   std::vector<bool> is_;
 };
 

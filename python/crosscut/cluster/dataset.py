@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -50,7 +50,12 @@ class Cluster:
     def table(self, name: str) -> pa.Table:
         """A table of it. OSError, ValueError where it cannot be read, or `reduce` put another
         result in place of this one."""
-        table = pq.read_table(os.path.join(self.path, name))
+        folder = os.path.join(self.path, name)
+        parts = []
+        for part in sorted(os.listdir(folder)):
+            with open(os.path.join(folder, part), "rb") as file:
+                parts.append(pq.read_table(_path_of(file)))
+        table = pa.concat_tables(parts)
         if _stamp(os.stat(os.path.join(self.path, FACTS))) != self.stamp:
             raise OSError(f"{self.path}: it was reduced anew while it was read: try again")
         return table
@@ -71,6 +76,13 @@ def open_cluster(path: str | os.PathLike[str]) -> Cluster:
     if not _STATED <= facts.keys():
         raise ValueError(f"{path}: {FACTS} is damaged: reduce the partials again")
     return Cluster(os.fspath(path), facts, stamp)
+
+
+def _path_of(file: BinaryIO) -> str:
+    """One that pyarrow takes: it knows none of any bytes. What is Python's must not reach its
+    threads, which may outlive Python."""
+    path = f"/proc/self/fd/{file.fileno()}"
+    return path if os.path.exists(path) else file.name
 
 
 def _stamp(file: os.stat_result) -> tuple[int, ...]:
@@ -200,9 +212,10 @@ def _put_in_place(folder: str, path: str, tables: set[str]) -> None:
 def _write_file(file: str, table: pa.Table, long: bool) -> None:
     # Times hardly repeat. Of long tables, steps and ranks are what readers select by.
     codes = [name for name in table.column_names if name != "ns" and not name.endswith("_ns")]
-    pq.write_table(canonical(table), file, row_group_size=_GROUP_ROWS, compression="zstd",
-                   store_schema=False, use_dictionary=codes or False,
-                   write_statistics=["step", "rank"] if long else True)
+    with open(file, "wb") as out:  # pyarrow takes no path of any bytes
+        pq.write_table(canonical(table), out, row_group_size=_GROUP_ROWS, compression="zstd",
+                       store_schema=False, use_dictionary=codes or False,
+                       write_statistics=["step", "rank"] if long else True)
 
 
 def _type_name(kind: pa.DataType) -> str:

@@ -368,13 +368,19 @@ class Scene:
         return columns, collections.Counter((*key, ns) for key, ns in out.items())
 
 
-def bound(spans, at):
-    """The innermost of nested spans that is open at that time, its end included."""
+def bound(spans, at, ends_from=0):
+    """The innermost of nested spans that is open at that time, its end included (1: not so)."""
     begun = [one for one in spans if one.begin <= at]
     one = begun[-1] if begun else None
-    while one and one.end < at:
+    while one and one.end < at + ends_from:
         one = one.parent
     return one
+
+
+def shows(spans, span, at):
+    """Whether an end of an arrow at that time is taken for that of the span."""
+    open_then = bound(spans, at, 1)
+    return open_then is span or (not open_then and bound(spans, at) is span)
 
 
 def arrows(processes):
@@ -409,7 +415,8 @@ def launches(found, process_of):
     for one in found:
         start, caller, _, end, work, _ = one
         if (caller and work and start.kind != "device" and end.kind == "device"
-                and process_of[id(start)] == process_of[id(end)] and id(work) not in launched):
+                and work.span.layer != "idle" and id(work) not in launched
+                and process_of[id(start)] == process_of[id(end)]):
             launched.add(id(work))
             out.append(one)
     return out

@@ -219,7 +219,8 @@ def xspace_launches(path):
     for name, begin, end, stats in xspace_spans(path):
         if "correlation_id" in stats:
             ends[stats["correlation_id"]["uint64"]][stats["device"]].append((name, begin, end))
-    for callers, works in ends.values():
+    for callers, works in ends.values():  # may be empty: what it counts is compared
+        assert len(callers) == 1, f"calls of one number: {callers}"
         (caller,) = callers
         out.update((caller, work) for work in works)
     return out
