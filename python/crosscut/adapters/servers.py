@@ -14,7 +14,7 @@ from crosscut import _patches, _record
 from crosscut.adapters import requests
 
 _ours = _patches.Patches()
-_requests = requests.OnThread()
+_requests = requests.OnThread(measured=True)
 _http: Any = None  # the handlers of HTTP, where there are any
 
 

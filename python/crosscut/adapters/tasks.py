@@ -12,7 +12,7 @@ from crosscut import _patches, _record
 from crosscut.adapters import requests
 
 _ours = _patches.Patches()
-_calls = requests.OnThread()
+_calls = requests.OnThread(measured=False)
 
 
 def install_loops(module: ModuleType) -> None:
