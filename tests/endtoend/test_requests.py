@@ -166,7 +166,8 @@ def check(served):
     close = True
     for name, row in rows.items():
         assert row["open"] == 0
-        assert 1 <= row["most"] <= CLIENTS
+        assert row["most"] >= 1
+        close &= row["most"] <= 2 * CLIENTS  # one whose mark is still to come, and the next
         assert 1 <= float(row["concurrency"]) <= row["most"]
         for column, of in QUANTILES.items():
             assert row[column] >= of(served.handled[name]) - 1000, (name, column)
@@ -234,7 +235,8 @@ def test_tasks_are_requests_where_nothing_else_repeats(tmp_path, text, counts):
     for name, times in json.loads(result.stdout).items():
         for column, of in QUANTILES.items():
             assert rows[name][column] >= of(times) - 1000
-        assert rows[name]["running_ns"] < rows[name]["waiting_ns"]
+        if text == TASKS:
+            assert rows[name]["running_ns"] < rows[name]["waiting_ns"]
 
 
 def test_tasks_are_none_where_the_program_has_steps(tmp_path):

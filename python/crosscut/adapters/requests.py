@@ -59,21 +59,27 @@ def qualified_name(function: Any) -> str:
 
 
 class OnThread:
-    """Requests each of which a thread handles from its begin to its end, one at a time or one in
-    another. It runs while the thread has a processor."""
+    """Requests each of which a thread handles from its begin to its end, one of a handler at a time.
+    It runs while the thread has a processor, if that is `measured`: a microsecond or two each."""
 
-    def __init__(self) -> None:
-        self._open: dict[tuple[int, int], tuple[int, int]] = {}  # by thread and handler
+    def __init__(self, measured: bool) -> None:
+        self._measured = measured
+        # By thread and handler, which may be a server that many threads share: number, name, since.
+        self._open: dict[tuple[int, int], tuple[int, int, int]] = {}
 
     def begins(self, handler: Any, name: int) -> None:
         number = _record.request_begin(name)
         if number:
-            self._open[threading.get_ident(), id(handler)] = number, time.thread_time_ns()
+            key = threading.get_ident(), id(handler)
+            self._open[key] = number, name, time.thread_time_ns() if self._measured else 0
 
     def is_open(self, handler: Any) -> bool:
         return (threading.get_ident(), id(handler)) in self._open
 
-    def ends(self, handler: Any, name: int) -> None:
-        number, since = self._open.pop((threading.get_ident(), id(handler)), (0, 0))
+    def ends(self, handler: Any, *_: Any, name: int = 0) -> None:
+        """By `name`, where it has another by now."""
+        number, known, since = self._open.pop(
+            (threading.get_ident(), id(handler)), (0, 0, 0))
         if number:
-            _record.request_end(name, number, time.thread_time_ns() - since)
+            ran = time.thread_time_ns() - since if self._measured else -1
+            _record.request_end(name or known, number, ran)

@@ -14,7 +14,7 @@ from crosscut import _patches, _record
 from crosscut.adapters import requests
 
 _ours = _patches.Patches()
-_requests = requests.OnThread()
+_requests = requests.OnThread(measured=True)
 _http: Any = None  # the handlers of HTTP, where there are any
 
 
@@ -26,12 +26,8 @@ def _around(owner: Any, name: str, **how: Any) -> None:
 
 def install_socketserver(module: ModuleType) -> None:
     """Called with socketserver after its import."""
-    _around(module.BaseServer, "finish_request", before=_connected, after=_disconnected)
-
-
-def _handler_of(server: Any) -> str:
-    handler = server.RequestHandlerClass
-    return requests.qualified_name(handler)
+    _around(module.BaseServer, "finish_request", before=_connected,
+            after=_requests.ends)
 
 
 def _is_http(server: Any) -> bool:
@@ -42,12 +38,9 @@ def _is_http(server: Any) -> bool:
 def _connected(server: Any, *_: Any, **__: Any) -> bool | None:
     if _is_http(server):
         return None
-    _requests.begins(server, requests.name(_handler_of(server)))
+    handler = requests.qualified_name(server.RequestHandlerClass)
+    _requests.begins(server, requests.name(handler))
     return True
-
-
-def _disconnected(server: Any, *_: Any) -> None:
-    _requests.ends(server, requests.name(_handler_of(server)))
 
 
 def install_http(module: ModuleType) -> None:
@@ -76,8 +69,8 @@ def _answered(handler: Any, *_: Any) -> None:
         return
     method, path = getattr(handler, "command", None), getattr(handler, "path", None)
     known = type(method) is str and type(path) is str
-    _requests.ends(handler, requests.name(
-        requests.route(method, path) if known else "(no request of HTTP)"))
+    text = requests.route(method, path) if known else "(no request of HTTP)"
+    _requests.ends(handler, name=requests.name(text))
 
 
 withdraw = _ours.undo

@@ -5,14 +5,14 @@ pools by their function."""
 from __future__ import annotations
 
 import sys
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from crosscut import _patches, _record
 from crosscut.adapters import requests
 
 _ours = _patches.Patches()
-_calls = requests.OnThread()
+_calls = requests.OnThread(measured=False)
 
 
 def install_loops(module: ModuleType) -> None:
@@ -50,23 +50,25 @@ def install_pools(module: ModuleType) -> None:
     """Called with concurrent.futures.thread after its import."""
     run = vars(module._WorkItem).get("run")
     if run is not None:
-        _ours.replace(module._WorkItem, "run", _record.around(run, before=_begins, after=_ends))
+        _ours.replace(module._WorkItem, "run", _record.around(run, before=_begins, after=_calls.ends))
 
 
 def _begins(item: Any, *_: Any, **__: Any) -> bool | None:
-    if item.future.cancelled():
+    if item.future._state == "CANCELLED":
         return None  # it is not called
     function = item.fn if hasattr(item, "fn") else item.task[0]  # item.task: from 3.14 on
-    name = _named[id(item)] = requests.name(requests.qualified_name(function), task=True)
+    code = function.__code__ if type(function) is FunctionType else None
+    name = _names.get(code)
+    if name is None:
+        name = requests.name(requests.qualified_name(function), task=True)
+        if code is not None and len(_names) < _MOST_NAMES:
+            _names[code] = name
     _calls.begins(item, name)
     return True
 
 
-def _ends(item: Any, *_: Any) -> None:
-    _calls.ends(item, _named.pop(id(item), 0))
-
-
-_named: dict[int, int] = {}  # of items that run; they let go of their function
+_names: dict[Any, int] = {}  # of functions, by their code
+_MOST_NAMES = 1000
 
 
 withdraw = _ours.undo
