@@ -59,8 +59,8 @@ def qualified_name(function: Any) -> str:
 
 
 class OnThread:
-    """Requests each of which a thread handles from its begin to its end, one of a handler at a time.
-    It runs while the thread has a processor, if that is `measured`: a microsecond or two each."""
+    """Requests each of which a thread handles from its begin to its end, one of a handler at a
+    time. It runs while the thread has a processor, if that is `measured`: microseconds each."""
 
     def __init__(self, measured: bool) -> None:
         self._measured = measured

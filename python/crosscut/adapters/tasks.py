@@ -50,7 +50,8 @@ def install_pools(module: ModuleType) -> None:
     """Called with concurrent.futures.thread after its import."""
     run = vars(module._WorkItem).get("run")
     if run is not None:
-        _ours.replace(module._WorkItem, "run", _record.around(run, before=_begins, after=_calls.ends))
+        _ours.replace(module._WorkItem, "run",
+                      _record.around(run, before=_begins, after=_calls.ends))
 
 
 def _begins(item: Any, *_: Any, **__: Any) -> bool | None:

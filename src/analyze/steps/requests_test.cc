@@ -86,8 +86,8 @@ std::string Tasks(int count) {
   std::string text =
       "process tasks window=0..1000\nthread main tid=7 base=python main\nasync all\n";
   for (int i = 0; i < count; ++i) {
-    text += "request fetch " + std::to_string(10 * i) + " " + std::to_string(10 * i + 5) +
-            " found\n";
+    text +=
+        "request fetch " + std::to_string(10 * i) + " " + std::to_string(10 * i + 5) + " found\n";
   }
   return text + "request main 900 950 found\n";
 }
