@@ -9,6 +9,7 @@
 
 #include "bench/harness.h"
 #include "plugins/cupti/calls.h"
+#include "plugins/cupti/metrics.h"
 
 namespace {
 
@@ -64,10 +65,11 @@ int main() {
   options.run_dir = dir;
   static const crosscut_host host = Host();
   static crosscut::cupti::CorrelationTable launches;
+  static crosscut::cupti::Metrics metrics;  // none is asked for
   static Calls calls;
   const crosscut::cupti::Options defaults;
   launches.Prepare(defaults.flows);
-  calls.Prepare(&host, defaults, &launches);
+  calls.Prepare(&host, defaults, &launches, &metrics);
   calls.Set(Calls::kRecord);
   if (crosscut_start(&options) != CROSSCUT_OK) {
     std::fprintf(stderr, "cannot record: %s\n", crosscut_error());

@@ -39,9 +39,8 @@ class RecordedTime {
   void AddOf(const CutPart& part, std::vector<CutPart>* out) const {
     const std::vector<Interval> always = {{0, kOpen}};
     const std::vector<Interval>& all = recorded_.empty() ? always : recorded_;
-    auto one = std::partition_point(all.begin(), all.end(), [&](const Interval& time) {
-      return time.end <= part.begin;
-    });
+    auto one = std::partition_point(all.begin(), all.end(),
+                                    [&](const Interval& time) { return time.end <= part.begin; });
     for (; one != all.end() && one->begin < part.end; ++one) {
       CutPart both = part;
       both.begin = std::max(part.begin, one->begin);

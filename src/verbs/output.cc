@@ -60,8 +60,8 @@ Status Write(Result<std::unique_ptr<exporting::Sink>>& sink, std::string_view te
 
 Status RefuseInput(const std::string& place, const std::vector<std::string>& inputs) {
   struct stat there;
-  const bool present = stat(place.c_str(), &there) == 0 &&
-                       (S_ISREG(there.st_mode) || S_ISDIR(there.st_mode));
+  const bool present =
+      stat(place.c_str(), &there) == 0 && (S_ISREG(there.st_mode) || S_ISDIR(there.st_mode));
   for (const std::string& input : inputs) {
     if (!present || !(IsFile(input, there) || IsIn(input, there))) continue;
     return Status::Unsupported(place + ": it is what is read, " + input + "; name another (-o)");

@@ -199,10 +199,9 @@ Walk::Walk(const Context& context, uint32_t process, const Shared& shared, Proce
       lines_(context, {process}) {
   bool steps = false;
   for (const ProcessEvents::Event& event : events_.events) {
-    const bool step = events_.in_step(event.step) || event.step == events_.serving();
-    if (step && !steps) first_step_ns_ = event.at_ns;
-    if (step) last_step_ns_ = event.at_ns;
-    steps |= step;
+    if (!events_.in_step(event.step) && event.step != events_.serving()) continue;
+    if (!std::exchange(steps, true)) first_step_ns_ = event.at_ns;
+    last_step_ns_ = event.at_ns;
   }
   out_->part = !steps           ? WindowPart::kWhole
                : events_.serves ? WindowPart::kRequests
@@ -217,9 +216,7 @@ void Walk::TakeSamples(const Context& context) {
     for (const ThreadSample& sample : facts.samples[track]) {
       out_->knows_native |= sample.knows_native;
       if (track == owner_.lead.value) continue;
-      const bool holds = sample.gil == trace::Gil::kHeld;
-      if (holds) gil_.Holds(sample);
-      if (holds || sample.runs_python()) gil_.MayHold(sample);
+      if (sample.gil == trace::Gil::kHeld || sample.runs_python()) gil_.MayHold(sample);
       if (sample.python) others_.push_back(&sample);
     }
   }

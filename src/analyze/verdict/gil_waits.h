@@ -17,13 +17,11 @@ namespace crosscut::analyze {
 
 class GilWaits {
  public:
-  // That sample saw a thread that is not the lead hold the GIL; they come in any order of time.
-  void Holds(const ThreadSample& sample) {
-    holders_.push_back({sample.at_ns, sample.covers_ns, sample.line});
-  }
-  // It may have held it then.
+  // A sample of a thread that is not the lead: it may have held the GIL then, and is known to where
+  // it says so. They come in any order of time.
   void MayHold(const ThreadSample& sample) {
     may_hold_.push_back({sample.at_ns, sample.covers_ns, sample.line});
+    if (sample.gil == trace::Gil::kHeld) holders_.push_back(may_hold_.back());
   }
   // All holders are known.
   void Sort();
