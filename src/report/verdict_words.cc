@@ -82,9 +82,8 @@ std::string NothingRepeatsText(const ReportData& data, std::string_view process)
   for (size_t row = 0; row < parts.rows(); ++row) {
     if (parts.Text("process", row) != process || parts.Text("part", row) != "whole window")
       continue;
-    return "Nothing that repeats was found, no steps and no requests: crosscut.step() in a loop, "
-           "or "
-           "with crosscut.request(name) around what is handled, tells what does.";
+    return "Nothing that repeats was found, neither steps nor requests. To mark it, call "
+           "crosscut.step() in the loop, or handle each request in crosscut.request(name).";
   }
   return "";
 }
