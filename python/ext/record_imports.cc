@@ -1,5 +1,9 @@
 #include "python/ext/record_imports.h"
 
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
 #include "python/ext/record_shared.h"
 #include "python/ext/record_unseen.h"
 
@@ -78,28 +82,21 @@ PyObject* WatchedName(const Runner& runner, PyObject* const* args, Py_ssize_t co
 }
 
 // The modules whose code this thread runs. Not on the stack: a greenlet leaves in the middle.
-constexpr int kMostRunning = 64;
-thread_local PyObject* running[kMostRunning];
-thread_local int running_count = 0;
+thread_local std::vector<PyObject*> running;
 
 // A module's own code may run more code in its dictionary before it is done itself.
 bool IsRunning(PyObject* name) {
-  for (int i = 0; i < running_count; ++i) {
-    if (PyUnicode_Compare(running[i], name) == 0) return true;
-  }
-  return false;
+  return std::any_of(running.begin(), running.end(),
+                     [name](PyObject* one) { return PyUnicode_Compare(one, name) == 0; });
 }
 
 void Enter(PyObject* name) {
-  if (name != nullptr && running_count < kMostRunning) running[running_count++] = name;
+  if (name != nullptr) running.push_back(name);
 }
 
 void Leave(PyObject* name) {
-  for (int i = running_count - 1; name != nullptr && i >= 0; --i) {
-    if (running[i] != name) continue;
-    for (--running_count; i < running_count; ++i) running[i] = running[i + 1];
-    return;
-  }
+  const auto last = std::find(running.rbegin(), running.rend(), name);
+  if (last != running.rend()) running.erase(std::next(last).base());
 }
 
 template <int kWhich>
