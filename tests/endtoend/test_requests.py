@@ -349,6 +349,34 @@ def test_a_slice_in_a_slice_does_not_lengthen_it(tmp_path):
     assert outer["waiting_ns"] >= 290_000_000
 
 
+COMPUTES = """
+import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self): self.send_response(204); self.end_headers()
+    def log_message(self, *_): pass
+server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+def compute():
+    while time.thread_time() < end: sum(range(1000))
+for _ in range(3):
+    end = time.thread_time() + 0.7
+    urllib.request.urlopen(f"http://127.0.0.1:{server.server_address[1]}/metrics").read()
+    compute()
+"""
+
+
+def test_a_program_that_computes_is_not_judged_by_who_asks_for_its_figures(tmp_path):
+    result = record_script(tmp_path / "run", HEAD + COMPUTES)
+    assert result.returncode == 0, result.stderr
+    assert requests_of(tmp_path / "run")["GET /metrics"]["count"] == 3
+    assert [row["part"] for row in table(tmp_path / "run", "window_parts")] == ["whole window"]
+    verdict = table(tmp_path / "run", "verdict")[0]
+    assert "the window" in verdict["headline"]
+    text = " ".join(crosscut("report", tmp_path / "run").split())
+    assert "It works more beside requests than in them" in text
+
+
 def test_the_first_screen_speaks_of_requests_and_not_of_imports(tmp_path):
     slow = tmp_path / "slow_import.py"
     slow.write_text("import time\nend = time.perf_counter() + 1.5\n"

@@ -64,7 +64,8 @@ def _mounted(scope: Any, pattern: str) -> str:
     """What the part of the application that has the route is mounted at. Only the path of that is
     told, and the values of its parameters, which stand for their names again."""
     at = str(scope.get("root_path", "")).removeprefix(str(scope.get("app_root_path", "")))
-    values = {str(value): f"{{{name}}}" for name, value in dict(scope.get("path_params", ())).items()
+    params = dict(scope.get("path_params", ()))
+    values = {str(value): f"{{{name}}}" for name, value in params.items()
               if type(value) in (str, int) and f"{{{name}" not in pattern}
     return "/".join(values.get(segment, segment) for segment in at.split("/"))
 
