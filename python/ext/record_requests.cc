@@ -1,6 +1,7 @@
 #include "python/ext/record_requests.h"
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -42,6 +43,8 @@ struct Task {
   uint32_t name = 0;
   int64_t number = 0;  // 0: somebody else marks its request, or nobody
   uint64_t ran = 0;    // ticks
+  // Ticks that tasks have run for a request beside, shared by these.
+  std::shared_ptr<uint64_t> for_request = nullptr;
 };
 
 struct Tasks {
@@ -55,10 +58,6 @@ Tasks& AllTasks() {
 }
 std::atomic<bool> followed{false};
 
-struct Slice {
-  PyObject* task = nullptr;
-  uint64_t begin = 0;
-};
 struct OfThread {
   std::vector<Task> making;  // tasks that create_task() is about to make
   Slice slice;               // that runs
@@ -116,12 +115,30 @@ uint32_t NameOfCoroutine(PyObject* coroutine, bool task) {
   return id;
 }
 
-bool IsDone(PyObject* task) {
+enum class State : uint8_t { kUnknown, kPending, kDone };
+
+// Of a task of C, or one of Python (nest_asyncio's, a task factory's), which says it by a text.
+// Others are not asked.
+State StateOf(PyObject* task) {
+  static PyObject* const state = PyUnicode_InternFromString("_state");
   PyObject* const done = AllTasks().done;
-  PyObject* answer = done == nullptr ? nullptr : PyObject_CallOneArg(done, task);
+  if (done == nullptr) return State::kUnknown;
+  State out = State::kUnknown;
+  PyObject* answer;
+  if (PyObject_TypeCheck(task, PyDescr_TYPE(done))) {
+    answer = PyObject_CallOneArg(done, task);
+    if (answer != nullptr) out = answer == Py_True ? State::kDone : State::kPending;
+  } else {
+    const bool plain = Py_TYPE(task)->tp_getattro == PyObject_GenericGetAttr;
+    answer = plain ? PyObject_GenericGetAttr(task, state) : nullptr;
+    if (answer != nullptr && PyUnicode_CheckExact(answer)) {
+      const bool waits = PyUnicode_CompareWithASCIIString(answer, "PENDING") == 0;
+      out = waits ? State::kPending : State::kDone;
+    }
+  }
   if (answer == nullptr) PyErr_Clear();
   Py_XDECREF(answer);
-  return answer == Py_True;
+  return out;
 }
 
 void Finish(PyObject* object) {
@@ -201,9 +218,12 @@ PyObject* TaskBegins(PyObject*, PyObject* const* args, Py_ssize_t count, PyObjec
   PyObject* const coroutine = Coroutine(args, count, keywords);
   if (coroutine == nullptr || !crosscut_recording()) Py_RETURN_NONE;
   Task task;
-  if (next != Next::kBeside) {
+  if (next == Next::kBeside) {
+    task.for_request = std::make_shared<uint64_t>(0);
+  } else {
     task.name = NameOfCoroutine(coroutine, next == Next::kTask);
     task.number = task.name == 0 ? 0 : Begin(task.name);
+    WithTask(here.slice.task, [&task](Task* maker) { task.for_request = maker->for_request; });
   }
   here.making.push_back(task);
   Py_RETURN_TRUE;
@@ -219,11 +239,13 @@ PyObject* TaskMade(PyObject*, PyObject* const* args, Py_ssize_t count) {
     End(task.name, task.number, 0);
     Py_RETURN_NONE;
   }
+  const State state = StateOf(made);
+  if (state == State::kUnknown) Py_RETURN_NONE;  // nothing would tell its end
   {
     const std::lock_guard lock(shared_mutex);
     AllTasks().by_address[made] = task;
   }
-  if (IsDone(made)) Finish(made);  // it ran while it was made
+  if (state == State::kDone) Finish(made);  // it ran while it was made
   Py_RETURN_NONE;
 }
 
@@ -251,23 +273,34 @@ PyObject* TaskRan(PyObject*, PyObject*) {
   return PyLong_FromLongLong(known ? NsOf(ran + crosscut_now() - slice.begin) : -1);
 }
 
-PyObject* SliceBegins(PyObject* task, uint64_t* begin) {
-  *begin = 0;
-  if (!followed.load(std::memory_order_relaxed)) return nullptr;
-  if (!WithTask(task, [](Task*) {})) return nullptr;
-  *begin = crosscut_now();
-  Slice& slice = ThisThread().slice;
-  slice.begin = *begin;
-  return std::exchange(slice.task, task);
+PyObject* RequestRan(PyObject*, PyObject*) {
+  const Slice& slice = ThisThread().slice;
+  std::shared_ptr<uint64_t> ran;
+  uint64_t before = 0;
+  WithTask(slice.task, [&](Task* task) {
+    ran = task->for_request;
+    if (ran != nullptr) before = *ran;
+  });
+  return PyLong_FromLongLong(ran == nullptr ? -1 : NsOf(before + crosscut_now() - slice.begin));
 }
 
-void SliceEnds(PyObject* task, uint64_t begin, PyObject* outer) {
-  if (begin == 0) return;
-  ThisThread().slice = {outer, 0};
-  const uint64_t ran = crosscut_now() - begin;
-  if (!WithTask(task, [ran](Task* of) { of->ran += ran; })) return;
+bool SliceBegins(PyObject* task, Slice* around) {
+  if (!followed.load(std::memory_order_relaxed)) return false;
+  if (!WithTask(task, [](Task*) {})) return false;
+  *around = std::exchange(ThisThread().slice, {task, crosscut_now()});
+  return true;
+}
+
+void SliceEnds(PyObject* task, const Slice& around) {
+  const Slice slice = std::exchange(ThisThread().slice, around);
+  const uint64_t ran = crosscut_now() - slice.begin;
+  const bool known = slice.task == task && WithTask(task, [ran](Task* of) {
+                       of->ran += ran;
+                       if (of->for_request != nullptr) *of->for_request += ran;
+                     });
+  if (!known) return;
   const PendingException kept;
-  if (IsDone(task)) Finish(task);
+  if (StateOf(task) == State::kDone) Finish(task);
 }
 
 void ForgetRequests() {

@@ -22,7 +22,8 @@ PyObject* RequestBegin(PyObject* module, PyObject* name);
 PyObject* RequestEnd(PyObject* module, PyObject* const* args, Py_ssize_t count);
 
 // follow_requests(done): from now on tasks are followed; done: asyncio.Future.done, of C. None: no
-// more. task_begins() and task_made() stand around BaseEventLoop.create_task (record_around.h).
+// more. Tasks that are written in Python are, too. task_begins() and task_made() stand around
+// BaseEventLoop.create_task (record_around.h).
 PyObject* FollowRequests(PyObject* module, PyObject* done);
 PyObject* TaskBegins(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords);
 PyObject* TaskMade(PyObject* module, PyObject* const* args, Py_ssize_t count);
@@ -33,12 +34,19 @@ PyObject* NextTask(PyObject* module, PyObject* what);
 PyObject* TaskIs(PyObject* module, PyObject* name);
 // task_ran(): for how many ns the task that this thread runs has run; -1: not known.
 PyObject* TaskRan(PyObject* module, PyObject*);
+// request_ran(): for how many ns tasks have run for the request "beside" whose task this thread
+// runs: that task, what it made, and so on; -1: not known.
+PyObject* RequestRan(PyObject* module, PyObject*);
 
-// A slice of `task` begins on this thread: sets the tick that SliceEnds() takes, 0 where the task
-// is not followed, and returns what ran around it. At the end of its last one a task's request
-// ends.
-PyObject* SliceBegins(PyObject* task, uint64_t* begin);
-void SliceEnds(PyObject* task, uint64_t begin, PyObject* outer);
+// What a task runs without a pause; task null: none that is followed.
+struct Slice {
+  PyObject* task = nullptr;
+  uint64_t begin = 0;  // tick
+};
+// One of `task` begins on this thread: false where it is not followed, else SliceEnds() takes what
+// ran `around` it. At the end of its last one a task's request ends.
+bool SliceBegins(PyObject* task, Slice* around);
+void SliceEnds(PyObject* task, const Slice& around);
 
 // In a forked child: its tasks' requests are its parent's.
 void ForgetRequests();

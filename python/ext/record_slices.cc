@@ -118,15 +118,15 @@ PyObject* Run(PyObject* context, PyObject* const* args, Py_ssize_t count, PyObje
   PyObject* const task =
       code != nullptr && count > 0 && CodeThatCalls() == code ? BoundTo(args[0]) : nullptr;
   if (task == nullptr) return function(context, args, count, keywords);
-  uint64_t begin;
-  PyObject* const around = SliceBegins(task, &begin);
+  Slice around;
+  const bool followed = SliceBegins(task, &around);
   const Outer outer = EnterTask(task);
   PyObject* result = function(context, args, count, keywords);
   {
     const PendingException kept;
     LeaveTask(task, outer);
   }
-  SliceEnds(task, begin, around);
+  if (followed) SliceEnds(task, around);
   if (outer.slice == 0) CountSlice(args[0]);
   Py_DECREF(task);  // behind it: the call may have let go of the callback
   return result;

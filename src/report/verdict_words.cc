@@ -82,6 +82,10 @@ std::string NothingRepeatsText(const ReportData& data, std::string_view process)
   for (size_t row = 0; row < parts.rows(); ++row) {
     if (parts.Text("process", row) != process || parts.Text("part", row) != "whole window")
       continue;
+    if (!RequestsTexts(data, process).empty()) {
+      return "It works more beside requests than in them. To mark what repeats, call "
+             "crosscut.step() in the loop.";
+    }
     return "Nothing that repeats was found, neither steps nor requests. To mark it, call "
            "crosscut.step() in the loop, or handle each request in crosscut.request(name).";
   }

@@ -24,7 +24,8 @@ GainWords GainWordsOf(const Cells& verdict, size_t row);
 // A sentence for each of the process's kinds of requests, three at most: "2,000 requests of
 // GET /predict: median 3.10 ms, 99 % within 12.0 ms, 4.2 at a time (9 at most); ...".
 std::vector<std::string> RequestsTexts(const ReportData& data, std::string_view process);
-// How to mark what repeats, where nothing that does was found in the process; else "".
+// How to mark what repeats, where nothing that does was found in the process, or only requests that
+// are not what it does; else "".
 std::string NothingRepeatsText(const ReportData& data, std::string_view process);
 
 }  // namespace crosscut::report

@@ -3,8 +3,13 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "src/trace/samples.h"
+
 namespace crosscut::trace {
 namespace {
+
+constexpr int64_t kFewestSamples = 20;  // that tell what a process does
+constexpr int64_t kTimesLonger = 10;
 
 class Reader {
  public:
@@ -66,6 +71,25 @@ std::vector<Interval> Served(const std::vector<Request>& requests) {
     }
   }
   return out;
+}
+
+bool IsServer(const Trace& trace, ProcessId process, const std::vector<Interval>& served) {
+  const SampleReader reader(trace.strings);
+  const TrackId lead = trace.processes[process.value].lead;
+  // Who does not know what threads wait for takes idle ones for busy.
+  const bool known = reader.any() && lead.valid() && trace.strings.Find("Waits for").valid();
+  if (served.empty() || !known) return !served.empty();
+  int64_t serves_ns = 0, beside_ns = 0, samples = 0;
+  for (const Interval& time : served) serves_ns += time.end_ns - time.begin_ns;
+  auto next = served.begin();
+  reader.ForEach(trace, trace.tracks[lead.value], [&](int64_t at_ns, const Sample& sample) {
+    while (next != served.end() && next->end_ns <= at_ns) ++next;
+    const bool inside = next != served.end() && next->begin_ns <= at_ns;
+    if (inside || at_ns < served[0].begin_ns || sample.thread != 0 || sample.waits.valid()) return;
+    beside_ns += sample.covers_ns;
+    ++samples;
+  });
+  return samples < kFewestSamples || beside_ns / kTimesLonger < serves_ns;
 }
 
 }  // namespace crosscut::trace

@@ -27,4 +27,9 @@ std::vector<Request> RequestsOf(const Trace& trace, ProcessId process);
 // When at least one was handled: disjoint, in order. Requires: `requests` are in order of begin.
 std::vector<Interval> Served(const std::vector<Request>& requests);
 
+// Whether handling requests is what the process does, by samples of its lead: not where that runs
+// ten times longer since the first one outside of all than they take (a program that computes, and
+// answers who asks for its figures). `served`: of Served().
+bool IsServer(const Trace& trace, ProcessId process, const std::vector<Interval>& served);
+
 }  // namespace crosscut::trace

@@ -193,6 +193,53 @@ def test_requests_are_as_many_and_as_long_as_who_asks_says(tmp_path, text, ask):
         pytest.fail("longer than their clients waited, in each of three runs")
 
 
+WSGI = """
+from wsgiref.simple_server import WSGIRequestHandler, make_server
+class Handler(WSGIRequestHandler):
+    def log_message(self, *_): pass
+def app(environ, start_response):
+    with Timed("GET " + environ["PATH_INFO"]): time.sleep(0.005)
+    start_response("200 OK", [])
+    return [b"ok"]
+server = make_server("127.0.0.1", 0, app, handler_class=Handler)
+ready(server.server_address[1])
+threading.Thread(target=lambda: (sys.stdin.read(), server.shutdown())).start()
+server.serve_forever()
+finish()
+"""
+
+
+def test_requests_of_handlers_with_a_loop_of_their_own_end(tmp_path):
+    def ask_once(port, waited):
+        for _ in range(5):
+            connection = http.client.HTTPConnection("127.0.0.1", port)
+            connection.request("GET", "/predict")
+            connection.getresponse().read()
+            connection.close()
+            waited.setdefault("GET /predict", []).append(0)
+
+    served = serve(tmp_path, WSGI, ask_once)
+    rows = requests_of(served.run)
+    assert {name: (row["count"], row["open"]) for name, row in rows.items()} == {
+        "GET /predict": (len(served.waited["GET /predict"]), 0)}
+    assert rows["GET /predict"]["mean_ns"] >= QUANTILES["mean_ns"](served.handled["GET /predict"])
+
+
+def test_clients_cannot_make_names_without_end(tmp_path):
+    def ask_odd(port, waited):
+        for i in range(EACH):
+            connection = http.client.HTTPConnection("127.0.0.1", port)
+            connection.request(f"M{i}", "/predict")
+            waited.setdefault(connection.getresponse().status, []).append(0)
+            connection.close()
+
+    served = serve(tmp_path, HTTP, ask_odd)
+    rows = requests_of(served.run)
+    assert sum(row["count"] for row in rows.values()) == CLIENTS * EACH
+    assert "(other methods)" in rows
+    assert len(rows) <= EACH // 2
+
+
 TASKS = """
 import asyncio
 async def fetch(i):
@@ -210,6 +257,11 @@ asyncio.run(main())
 finish()
 """
 
+# As nest_asyncio has them.
+PYTHON_TASKS = TASKS.replace("async def main():", """async def main():
+    asyncio.get_running_loop().set_task_factory(
+        lambda loop, coro, **options: asyncio.tasks._PyTask(coro, loop=loop, **options))""")
+
 POOL = """
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -224,8 +276,9 @@ finish()
 
 
 @pytest.mark.parametrize(("text", "counts"), [
-    (TASKS, {"fetch": 200, "sleep": 12, "fails": 12}), (POOL, {"work": 200}),
-], ids=["asyncio", "threads"])
+    (TASKS, {"fetch": 200, "sleep": 12, "fails": 12}),
+    (PYTHON_TASKS, {"fetch": 200, "sleep": 12, "fails": 12}), (POOL, {"work": 200}),
+], ids=["asyncio", "tasks of Python", "threads"])
 def test_tasks_are_requests_where_nothing_else_repeats(tmp_path, text, counts):
     result = record_script(tmp_path / "run", HEAD + text)
     assert result.returncode == 0, result.stderr
@@ -235,7 +288,7 @@ def test_tasks_are_requests_where_nothing_else_repeats(tmp_path, text, counts):
     for name, times in json.loads(result.stdout).items():
         for column, of in QUANTILES.items():
             assert rows[name][column] >= of(times) - 1000
-        if text == TASKS:
+        if text != POOL:
             assert rows[name]["running_ns"] < rows[name]["waiting_ns"]
 
 
@@ -271,6 +324,57 @@ def test_a_program_marks_requests_itself(tmp_path):
     assert rows["odd"]["running_ns"] < rows["odd"]["waiting_ns"]
     assert rows["work"]["running_ns"] <= rows["work"]["max_ns"]
     assert rows["work"]["waiting_ns"] < rows["work"]["max_ns"]
+
+
+# As where a loop runs in a task's slice (nest_asyncio).
+NESTED = """
+import asyncio, crosscut
+async def inner(): pass
+async def main():
+    loop, me = asyncio.get_running_loop(), asyncio.current_task()
+    with crosscut.request("outer"):
+        await asyncio.sleep(0.3)
+        loop.create_task(inner())
+        asyncio.tasks._leave_task(loop, me)
+        loop._ready.popleft()._run()
+        asyncio.tasks._enter_task(loop, me)
+asyncio.run(main())
+"""
+
+
+def test_a_slice_in_a_slice_does_not_lengthen_it(tmp_path):
+    result = record_script(tmp_path / "run", NESTED)
+    assert result.returncode == 0, result.stderr
+    outer = requests_of(tmp_path / "run")["outer"]
+    assert outer["waiting_ns"] >= 290_000_000
+
+
+COMPUTES = """
+import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self): self.send_response(204); self.end_headers()
+    def log_message(self, *_): pass
+server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+def compute():
+    while time.thread_time() < end: sum(range(1000))
+for _ in range(3):
+    end = time.thread_time() + 0.7
+    urllib.request.urlopen(f"http://127.0.0.1:{server.server_address[1]}/metrics").read()
+    compute()
+"""
+
+
+def test_a_program_that_computes_is_not_judged_by_who_asks_for_its_figures(tmp_path):
+    result = record_script(tmp_path / "run", HEAD + COMPUTES)
+    assert result.returncode == 0, result.stderr
+    assert requests_of(tmp_path / "run")["GET /metrics"]["count"] == 3
+    assert [row["part"] for row in table(tmp_path / "run", "window_parts")] == ["whole window"]
+    verdict = table(tmp_path / "run", "verdict")[0]
+    assert "the window" in verdict["headline"]
+    text = " ".join(crosscut("report", tmp_path / "run").split())
+    assert "It works more beside requests than in them" in text
 
 
 def test_the_first_screen_speaks_of_requests_and_not_of_imports(tmp_path):

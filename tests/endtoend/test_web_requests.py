@@ -100,6 +100,46 @@ def test_requests_of_uvicorn(tmp_path, app, loop, protocol):
         assert row["running_ns"] == ""  # nothing tells when a task of uvloop's runs
 
 
+STREAMS = """
+import asyncio
+from starlette.applications import Starlette
+from starlette.responses import StreamingResponse
+from starlette.routing import Mount, Route
+async def burn(request):
+    async def parts():
+        for _ in range(3):
+            await asyncio.sleep(0.001)
+            yield b"x"
+    end = time.thread_time() + 0.02
+    while time.thread_time() < end: pass
+    handled.setdefault("burnt", []).append(20_000_000)
+    return StreamingResponse(parts())
+app = Starlette(routes=[Mount("/{tenant}", routes=[Route("/{what}", burn)])])
+LOOP, PROTOCOL = "asyncio", "h11"
+"""
+
+
+def test_who_streams_from_another_task_ran_in_both(tmp_path):
+    for module in ("starlette", "uvicorn"):
+        pytest.importorskip(module)
+
+    def read(port, waited):
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        for i in range(5):
+            connection.request("GET", f"/t{i}/x")
+            assert connection.getresponse().read() == b"xxx"
+            waited.setdefault("GET /{tenant}/{what}", []).append(0)
+        connection.close()
+
+    served = serve(tmp_path, STREAMS + RUN, read)
+    rows = requests_of(served.run)
+    assert {name: row["count"] for name, row in rows.items()} == {
+        name: len(times) for name, times in served.waited.items()}
+    for row in rows.values():
+        assert row["running_ns"] >= 20_000_000
+        assert row["waiting_ns"] > 0
+
+
 def test_a_request_whose_client_is_gone_ends_with_its_connection(tmp_path):
     for module in ("fastapi", "uvicorn", "uvloop", "httptools"):
         pytest.importorskip(module)
@@ -107,9 +147,11 @@ def test_a_request_whose_client_is_gone_ends_with_its_connection(tmp_path):
     def leave(port, waited):
         connection = http.client.HTTPConnection("127.0.0.1", port)
         connection.request("GET", "/slow")
+        connection.getresponse().read()  # it serves by now
+        connection.request("GET", "/slow")
         time.sleep(0.05)
         connection.close()
-        waited.setdefault("GET /slow", []).append(0)
+        waited.setdefault("GET /slow", []).extend([0, 0])
 
     slow = """
 from fastapi import FastAPI

@@ -12,7 +12,10 @@ from typing import Any
 
 from crosscut import _record
 
-_MOST_PATHS = 100  # of a method; others share a name
+# More share a name: clients choose paths and methods, and what a name costs stays.
+_MOST_PATHS = 100  # of a method
+_MOST_METHODS = 20
+_MOST_NAMES = 4000
 _ID = re.compile(r"[0-9]+|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-fA-F]{16,}")
 
 _names: dict[tuple[str, bool], int] = {}
@@ -23,6 +26,8 @@ def name(text: str, task: bool = False) -> int:
     """The name of requests of a route or handler; `task`: of a function that is called again."""
     known = _names.get((text, task))
     if known is None:
+        if len(_names) >= _MOST_NAMES:
+            text = "(other requests)"
         known = _names[text, task] = _record.request_name(text, task)
     return known
 
@@ -32,7 +37,11 @@ def route(method: str, path: str) -> str:
     are no part of it."""
     segments = path.partition("?")[0].split("/")
     text = "/".join("{}" if _ID.fullmatch(segment) else segment for segment in segments)
-    known = _paths.setdefault(method, set())
+    known = _paths.get(method)
+    if known is None:
+        if len(_paths) >= _MOST_METHODS:
+            return "(other methods)"
+        known = _paths.setdefault(method, set())
     if text not in known:
         if len(known) >= _MOST_PATHS:
             return f"{method} (other paths)"

@@ -49,8 +49,8 @@ def install_http(module: ModuleType) -> None:
     _http = module.BaseHTTPRequestHandler
     _around(_http, "parse_request", before=_parsing, after=_parsed)
     _around(_http, "handle_one_request", after=_answered)
-    # Handlers with a loop of their own (wsgiref's) answer where they have ended.
-    _around(_http, "finish", after=_answered)
+    # Handlers with a loop of their own (wsgiref's) have answered where they end.
+    _around(module.socketserver.StreamRequestHandler, "finish", after=_answered)
 
 
 def _parsing(handler: Any, *_: Any) -> bool:

@@ -1,6 +1,7 @@
 """Requests of HTTP that uvicorn handles, for whatever ASGI application: from where it calls the
 application to where the response is handed to the connection, or the client is gone. By route, as
-Starlette and FastAPI tell it. What runs is the request's task, on asyncio's own loops."""
+Starlette and FastAPI tell it. What runs is the task of the request, and those that it makes, on
+asyncio's own loops."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def _begins(cycle: Any, *_: Any) -> bool:
 
 
 def _answered(protocol: Any, *_: Any) -> bool:
-    _end(protocol, _record.task_ran())
+    _end(protocol, _record.request_ran())
     return True
 
 
@@ -55,10 +56,18 @@ def _route(scope: Any) -> str:
     method, path = str(scope.get("method", "")), str(scope.get("path", ""))
     pattern = getattr(scope.get("route"), "path", None)
     if type(pattern) is str:
-        # Below what a part of the application is mounted at.
-        mounted, outer = str(scope.get("root_path", "")), str(scope.get("app_root_path", ""))
-        return f"{method} {mounted.removeprefix(outer)}{pattern}"
+        return f"{method} {_mounted(scope, pattern)}{pattern}"
     return requests.route(method, path)
+
+
+def _mounted(scope: Any, pattern: str) -> str:
+    """What the part of the application that has the route is mounted at. Only the path of that is
+    told, and the values of its parameters, which stand for their names again."""
+    at = str(scope.get("root_path", "")).removeprefix(str(scope.get("app_root_path", "")))
+    params = dict(scope.get("path_params", ()))
+    values = {str(value): f"{{{name}}}" for name, value in params.items()
+              if type(value) in (str, int) and f"{{{name}" not in pattern}
+    return "/".join(values.get(segment, segment) for segment in at.split("/"))
 
 
 withdraw = _ours.undo

@@ -108,7 +108,9 @@ Accounting::Accounting(const trace::Trace& trace)
   processes.reserve(trace.processes.size());
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     requests.push_back(trace::RequestsOf(trace, {p}));
-    events.emplace_back(trace.processes[p], trace::Served(requests[p]));
+    std::vector<trace::Interval> served = trace::Served(requests[p]);
+    if (!trace::IsServer(trace, {p}, served)) served.clear();
+    events.emplace_back(trace.processes[p], served);
   }
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     processes.push_back(Account(trace, *this, p));

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "src/analyze/testing/test_trace.h"
 #include "src/analyze/verdict/causes.h"
@@ -80,6 +81,28 @@ step step 100 400
               ElementsAre("server start-up ? 100 100", "server steps 1 300 300",
                           "server shutdown ? 600 600"));
   EXPECT_EQ(Compute(trace, "requests").rows(), 2u);
+}
+
+// The parts of a program whose lead waits, or runs, beside two requests of 1000 ns each.
+std::vector<std::string> PartsOf(const std::string& waits, int samples) {
+  std::string text =
+      "process job window=0..60000\nthread main tid=7 base=python main lead\n"
+      "instant [sample] 100\narg covers_ns 100\narg \"Waits for\" select\n";
+  for (int i = 0; i < samples; ++i) {
+    text += "instant [sample] " + std::to_string(12000 + 1000 * i) + "\narg covers_ns 1000\n" +
+            "arg \"Own line\" \"a.py:1 f\"\n" + waits;
+  }
+  return Rows(Parse(text + "async requests\nrequest \"GET /metrics\" 10000 11000\n"
+                           "request \"GET /metrics\" 50000 51000\n"),
+              "window_parts");
+}
+
+TEST(Requests, CutNothingWhereTheLeadWorksFarMoreBesideThem) {
+  const auto cut = ElementsAre("job start-up ? 10000 10000", "job requests 2 2000 2000",
+                               "job between requests ? 39000 39000", "job shutdown ? 9000 9000");
+  EXPECT_THAT(PartsOf("", 38), ElementsAre("job whole window ? 60000 60000"));
+  EXPECT_THAT(PartsOf("", 19), cut) << "too few samples to tell";
+  EXPECT_THAT(PartsOf("arg \"Waits for\" select\n", 38), cut);
 }
 
 std::string Tasks(int count) {
