@@ -37,8 +37,8 @@ def test_importing_torch_imports_nothing_else_for_us(tmp_path):
     pytest.importorskip("torch")
     adapters = {f"crosscut.{name}" for name in (
         "_patches", "_tasks", "_threads", *(f"adapters.{adapter}" for adapter in (
-            "operations", "own_profiles", "processes", "torch", "torch_build",
-            "torch_distributed", "torch_modules", "torch_profiler")))}
+            "operations", "own_profiles", "processes", "requests", "tasks", "torch",
+            "torch_build", "torch_distributed", "torch_modules", "torch_profiler")))}
     assert added_modules(tmp_path / "run", "import torch") <= OURS | STANDARD | adapters
 
 

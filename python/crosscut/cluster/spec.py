@@ -32,9 +32,9 @@ UNION = (
     "corrected_metrics", "step_metric_spread", "venn", "critical_path", "layer_entries",
     "phases", "progress", "threads", "thread_lives", "process_waits", "drops", "clocks",
     "verdict", "step_causes", "places", "part_work", "periodic_steps", "step_changes", "findings",
-    "window_parts", "step_overlap", "outliers", "step_summary", "step_kinds", "overhead_check",
-    "overhead_levels", "device_by_launch", "device_timeline", "temporal_breakdown",
-    "device_utilization", "kernel_types", "comm_overlap", "idle_causes", "launches",
+    "window_parts", "step_overlap", "outliers", "step_summary", "step_kinds", "requests",
+    "overhead_check", "overhead_levels", "device_by_launch", "device_timeline",
+    "temporal_breakdown", "device_utilization", "kernel_types", "comm_overlap", "idle_causes", "launches",
     "queue_length", "copies", "memory", "memory_peak", "memory_operators", "memory_leaks",
     "memory_failures", "memory_growth", "modules", "backward")
 

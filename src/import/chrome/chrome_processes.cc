@@ -71,7 +71,8 @@ void ChromeProcesses::FindHosts() {
   }
   for (uint32_t i = 0; i < pids_.size(); ++i) {
     ChromePid& pid = pids_[i];
-    const bool own = pid.host && !IsDevices(pid);
+    // Also one that has nothing but counters, where its label says that it is no device.
+    const bool own = pid.host ? !IsDevices(pid) : !pid.device && pid.kind == "CPU";
     pid.owner = own ? i : kNone;
     if (own) hosts_.push_back(i);
     launching_ += own && pid.launches > 0 ? 1 : 0;
