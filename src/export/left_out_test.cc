@@ -28,8 +28,8 @@ TEST(LeftOut, FieldsBesideArgumentsAreToldByAllThatHaveNoRoomForThem) {
     const auto sink = MemorySink(&out);
     return write(*trace, sink.get())->of_file;
   };
-  const auto fields = ElementsAre(
-      "The exported file has no room for 2 fields of spans beside their arguments.");
+  const auto fields =
+      ElementsAre("The exported file has no room for 2 fields of spans beside their arguments.");
   EXPECT_THAT(told(WriteChromeJson), fields);
   EXPECT_THAT(told(WritePerfetto), fields);
   EXPECT_THAT(told(WriteXSpace), fields);

@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <set>
 
 #include "src/import/chrome/chrome_file_test.h"
@@ -78,23 +77,6 @@ std::vector<std::string> Spans(const trace::Trace& trace) {
 
 // ---- several ranks in one file
 // -------------------------------------------------------------------
-
-// In time in proportion: a square of these would be minutes.
-TEST_F(ChromeOddsTest, ManyArrowsAtTheEndOfManySpansAllLeaveThem) {
-  constexpr int kMany = 100'000;
-  std::string events;
-  for (int i = 0; i < kMany; ++i) {
-    const std::string at = std::to_string(i);
-    events += Span("cpu_op", "op", {"1", "3"}, {at, std::to_string(2 * kMany - i)});
-    for (const char* end : {R"("s")", R"("f","bp":"e")"}) {
-      events += R"({"ph":)" + std::string(end) + R"(,"id":)" + at +
-                R"(,"cat":"x","name":"x","pid":1,"tid":3,"ts":)" + std::to_string(2 * kMany) + "},";
-    }
-  }
-  const auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ(Of(events + kEnd).flows.size(), size_t{kMany});
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
-}
 
 TEST_F(ChromeOddsTest, DevicesOfRanksThatWereRenamedFindTheirOwn) {
   for (const auto& [a, b] :
