@@ -20,6 +20,7 @@ constexpr std::pair<Part, const char*> kWords[] = {
     {kWork, "{span|spans} of devices"},
     {kTimes, "{span's time|spans' times} (there are sums)"},
     {kArguments, "{argument|arguments}"},
+    {kFields, "{field|fields} of spans beside their arguments"},
     {kSteps, "{step|steps}"},
     {kMemory, "{change|changes} of memory"},
     {kSamples, "{sample|samples}"},
@@ -76,7 +77,9 @@ class Counter {
     Count(part, spans);
     if ((holds_ & part) != 0) {
       Count(kTimes, spans);
-      Count(kArguments, track.args.size());
+      for (trace::SpanIndex s = 0; track.args.size() > 0 && s < track.spans.size(); ++s) {
+        CountArguments(track.args.of(s));
+      }
     }
     for (uint32_t i = 0; i < track.instants.at_ns.size(); ++i) {
       const trace::NameId name = track.instants.name[i];
@@ -87,6 +90,10 @@ class Counter {
     for (const trace::Layer layer : track.base)
       Count(kLayers, layer == trace::Layer::kNone ? 0 : 1);
     Count(kLosses, track.losses.size());
+  }
+
+  void CountArguments(const trace::Args::Range& args) {
+    for (const trace::Arg& arg : args) Count(arg.beside ? kFields : kArguments, 1);
   }
 
   const trace::Trace& trace_;

@@ -31,6 +31,7 @@ enum Part : uint32_t {
   kProbes = 1 << 15,  // what they cost
   kGaps = 1 << 16,    // sentences
   kLoose = 1 << 17,   // arrows with an end in no span, for which no format has room
+  kFields = 1 << 18,  // of the spans that there is room for, beside their arguments
 };
 // What has a place and a time.
 constexpr uint32_t kEvents = kSpans | kWork | kTimes | kArguments | kSteps | kMemory | kSamples |

@@ -60,10 +60,11 @@ Status Write(Result<std::unique_ptr<exporting::Sink>>& sink, std::string_view te
 
 Status RefuseInput(const std::string& place, const std::vector<std::string>& inputs) {
   struct stat there;
-  const bool present =
-      stat(place.c_str(), &there) == 0 && (S_ISREG(there.st_mode) || S_ISDIR(there.st_mode));
+  const bool known = stat(place.c_str(), &there) == 0;
+  const bool file = known && S_ISREG(there.st_mode), folder = known && S_ISDIR(there.st_mode);
   for (const std::string& input : inputs) {
-    if (!present || !(IsFile(input, there) || IsIn(input, there))) continue;
+    // A folder inside an input, whatever it is called, may be an earlier output.
+    if (!((file || folder) && IsFile(input, there)) && !(file && IsIn(input, there))) continue;
     return Status::Unsupported(place + ": it is what is read, " + input + "; name another (-o)");
   }
   return {};

@@ -22,7 +22,8 @@ struct Output {
 };
 
 // kUnsupported where an output at `place`, a file or a folder, would be one of the inputs, by
-// whatever name, or a file that a run or cluster among them consists of.
+// whatever name, or a file that a run or cluster among them consists of. A folder inside an input
+// is none of it.
 Status RefuseInput(const std::string& place, const std::vector<std::string>& inputs);
 // Opens `file`, where a user wants an output of `inputs` (exporting::OpenSink), if RefuseInput does
 // not.

@@ -68,6 +68,15 @@ TEST_F(OutputTest, MayLieInTheRunAndTakeAnEarliersPlace) {
   ASSERT_TRUE(Write("fresh").ok());
 }
 
+TEST_F(OutputTest, AFolderMayLieInTheInputUnderAnyNameButIsNoInput) {
+  for (const char* name : {"2026-11-29", "note-cluster", "of.crosscut", "plain"}) {
+    fs::create_directory(dir_ / "run" / name);
+    EXPECT_TRUE(RefuseInput(At(std::string("run/") + name), {At("run")}).ok()) << name;
+  }
+  fs::create_directory_symlink("run", dir_ / "alias");
+  EXPECT_FALSE(RefuseInput(At("alias"), {At("run")}).ok());
+}
+
 TEST_F(OutputTest, NamesOfCopiesFitAndKeepTheirEnd) {
   EXPECT_EQ(NameOfCopy("0-", "a/b.json"), "0-b.json");
   EXPECT_EQ(NameOfCopy("001-", "./runs/r1/"), "001-r1");

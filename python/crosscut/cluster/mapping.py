@@ -15,6 +15,8 @@ import crosscut
 from crosscut.cluster import merging, spec
 from crosscut.cluster.partial import SHARD, Gap, Partial
 from crosscut.cluster.shards import (
+    bytes_of,
+    imported_files,
     of_one_unit,
     run_facts,
     shard_of_process,
@@ -39,8 +41,10 @@ def map_input(path: str, job: str = "") -> Partial:
         raise ValueError(f"{path}: there is no process in it")
     stated = _facts_by_process(run)
     rows = processes.to_pylist()
+    files = imported_files(path, of_run)
+    imported = bytes_of(files) if files else None
     shards = of_one_unit(with_leads(
-        {row[PROCESS]: shard_of_process(path, of_run, row, stated.get(row[PROCESS], {}))
+        {row[PROCESS]: shard_of_process(path, of_run, row, stated.get(row[PROCESS], {}), imported)
          for row in rows},
         {row[PROCESS]: row["parent"] for row in rows}))
     jobs = [str(of["job"]) for of in (*stated.values(), of_run) if of.get("job")]

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -88,6 +88,23 @@ def crc32_of(path: str, crc: int = 0) -> int:
     return crc
 
 
+def imported_files(path: str, run: Mapping[str, Any]) -> list[str]:
+    """The files of other tools that an input with these facts was made of: the file itself, or
+    those in a run directory; none of a recorded run."""
+    if not os.path.isdir(path):
+        return [path]
+    names = run.get("imported")
+    files = [os.path.join(path, str(name)) for name in names] if isinstance(names, list) else []
+    return [file for file in files if os.path.isfile(file)]
+
+
+def bytes_of(files: Sequence[str]) -> tuple[int, int]:
+    """How many bytes the files have, and the checksum of all of them. OSError where one cannot be
+    read."""
+    crc = functools.reduce(lambda before, file: crc32_of(file, before), files, 0)
+    return sum(map(os.path.getsize, files)), crc
+
+
 def run_facts(path: str) -> dict[str, Any]:
     """What a run directory says about itself in run.json; empty for a file of another tool.
     ValueError where that cannot be read."""
@@ -129,8 +146,9 @@ def file_name(*parts: str) -> str:
 
 
 def shard_of_process(path: str, run: Mapping[str, Any], row: Mapping[str, Any],
-                     stated: Mapping[str, Any]) -> Shard:
-    """The shard of a row of the table `processes`. `stated`: more facts of that process."""
+                     stated: Mapping[str, Any], imported: tuple[int, int] | None) -> Shard:
+    """The shard of a row of the table `processes`. `stated`: more facts of that process.
+    `imported`: bytes_of(imported_files()), which all processes of an input share; None: none."""
     process = str(row["process"])
     facts = {**_distributed_info(stated), **row, **stated}
     rank = number(first_stated(facts, "rank"))
@@ -138,9 +156,8 @@ def shard_of_process(path: str, run: Mapping[str, Any], row: Mapping[str, Any],
     if rank < 0 and named:
         rank = number(named[1])
     log = os.path.join(path, process + ".crosscut")
-    imported = _imported(path, run) if os.path.isdir(path) else [path]
-    logs = [file for file in imported or [log] if os.path.isfile(file)]
-    crc = functools.reduce(lambda before, file: crc32_of(file, before), logs, 0)
+    logs = [log] if os.path.isfile(log) else []
+    log_bytes, crc = imported or bytes_of(logs)
     return Shard(
         host=str(first_stated({**run, **stated}, "host", "host_name") or UNKNOWN),
         boot=str(first_stated({**run, **stated}, "boot_id") or ""),
@@ -152,14 +169,7 @@ def shard_of_process(path: str, run: Mapping[str, Any], row: Mapping[str, Any],
         node_rank=number(first_stated(facts, "node_rank", "group_rank")),
         role=str(first_stated(facts, "role") or ""), actor=str(first_stated(facts, "actor") or ""),
         seed=str(first_stated(facts, "seed") or first_stated(run, "seed") or ""),
-        complete=bool(row.get("complete")), log_bytes=sum(map(os.path.getsize, logs)),
-        log_crc32=crc)
-
-
-def _imported(path: str, run: Mapping[str, Any]) -> list[str]:
-    """The files of other tools in a run directory that was made of them; none in a recorded one."""
-    names = run.get("imported")
-    return [os.path.join(path, str(name)) for name in names] if isinstance(names, list) else []
+        complete=bool(row.get("complete")), log_bytes=log_bytes, log_crc32=crc)
 
 
 def _distributed_info(stated: Mapping[str, Any]) -> dict[str, Any]:

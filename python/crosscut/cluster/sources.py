@@ -147,10 +147,14 @@ def log_of(shard: Shard) -> Log:
 
 
 def logs_of(path: str) -> frozenset[Log]:
-    """All the logs of a run as they are now, or the one that a file is. OSError where they cannot
-    be read."""
-    if not os.path.isdir(path):
-        return frozenset([("", os.path.getsize(path), shards.crc32_of(path))])
+    """All the logs of a run as they are now, or the one that a file is, or the files of an imported
+    run together. OSError where they cannot be read."""
+    try:
+        files = shards.imported_files(path, shards.run_facts(path))
+    except ValueError:  # who maps it says so
+        files = []
+    if files:
+        return frozenset([("", *shards.bytes_of(files))])
     names = [name for name in os.listdir(path) if name.endswith(_LOG)]
     logs = {name: os.path.join(path, name) for name in names}
     return frozenset((name.removesuffix(_LOG), os.path.getsize(log), shards.crc32_of(log))

@@ -39,9 +39,7 @@ class Lane {
     }
   }
   // Whether something that is open ends after `at`.
-  bool OutlivesAny(int64_t at) const {
-    return std::any_of(open_.begin(), open_.end(), [at](const Open& one) { return one.end > at; });
-  }
+  bool OutlivesAny(int64_t at) const { return !open_.empty() && open_.back().last > at; }
   // The first end of what is open and may not end inside a span: annotations may, and an annotation
   // may outlive what it began in.
   int64_t Limit(bool operation) const {
@@ -61,8 +59,8 @@ class Lane {
   void Begin(const ChromeSpan& span, int64_t end, bool operation) {
     const bool crosses = !open_.empty() && end > open_.back().end;
     track_->Begin(span.begin_ns, span.name);
-    open_.push_back({end, begun_++, operation, 0});
-    SetLimit(open_.size() - 1);
+    open_.push_back({end, begun_++, operation, 0, 0});
+    SetBounds(open_.size() - 1);
     if (!crosses) return;
     for (; crossed_ < open_.size(); ++crossed_) ends_.insert(KeyOf(open_[crossed_]));
   }
@@ -73,6 +71,7 @@ class Lane {
     uint64_t number;  // in the order of begin
     bool operation;
     int64_t limit;  // the first end of what is no operation, of this and all below
+    int64_t last;   // the last end of these
   };
   // By end; of equal ones the innermost first.
   using Key = std::pair<int64_t, uint64_t>;
@@ -86,9 +85,10 @@ class Lane {
                          [](const Open& open, uint64_t number) { return open.number < number; });
     return static_cast<size_t>(at - open_.begin());
   }
-  void SetLimit(size_t i) {
+  void SetBounds(size_t i) {
     const int64_t own = open_[i].operation ? INT64_MAX : open_[i].end;
     open_[i].limit = std::min(own, i == 0 ? INT64_MAX : open_[i - 1].limit);
+    open_[i].last = std::max(open_[i].end, i == 0 ? INT64_MIN : open_[i - 1].last);
   }
   void Erase(size_t at) {
     if (at < crossed_) {
@@ -96,7 +96,7 @@ class Lane {
       --crossed_;
     }
     open_.erase(open_.begin() + static_cast<ptrdiff_t>(at));
-    for (size_t i = at; i < open_.size(); ++i) SetLimit(i);
+    for (size_t i = at; i < open_.size(); ++i) SetBounds(i);
   }
 
   TrackBuilder* track_;
