@@ -1,4 +1,4 @@
-"""What our libraries take of the static TLS of threads: dlopen() refuses who finds no room there."""
+"""What our libraries take of the static TLS of threads: dlopen() refuses who finds no room."""
 
 import importlib.machinery
 import pathlib

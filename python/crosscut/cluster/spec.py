@@ -34,7 +34,8 @@ UNION = (
     "verdict", "step_causes", "places", "part_work", "periodic_steps", "step_changes", "findings",
     "window_parts", "step_overlap", "outliers", "step_summary", "step_kinds", "requests",
     "overhead_check", "overhead_levels", "device_by_launch", "device_timeline",
-    "temporal_breakdown", "device_utilization", "kernel_types", "comm_overlap", "idle_causes", "launches",
+    "temporal_breakdown", "device_utilization", "kernel_types", "comm_overlap", "idle_causes",
+    "launches",
     "queue_length", "copies", "memory", "memory_peak", "memory_operators", "memory_leaks",
     "memory_failures", "memory_growth", "modules", "backward")
 
