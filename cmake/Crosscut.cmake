@@ -120,5 +120,5 @@ function(crosscut_test name)
   endif()
   # ThreadSanitizer makes every process sleep for a second when it ends; the tests end thousands.
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 900
-    ENVIRONMENT "TSAN_OPTIONS=atexit_sleep_ms=0")
+    ENVIRONMENT "TSAN_OPTIONS=atexit_sleep_ms=0 die_after_fork=0")
 endfunction()
