@@ -110,7 +110,10 @@ void FakeCupti::ForgetSubscriber() {
 void FakeCupti::Finalize() {
   ForgetSubscriber();
   const std::lock_guard<std::recursive_mutex> lock(buffers_mutex_);
-  kinds.clear();
+  {
+    const std::lock_guard<std::mutex> enabled(mutex_);
+    kinds.clear();
+  }
   filling_.clear();
   request_ = nullptr;
   complete_ = nullptr;
@@ -133,11 +136,13 @@ void FakeCupti::FillActivities(Api* api) const {
     ASKED("ActivityEnable");
     const auto refused = current_->refuse_kind.find(kind);
     if (refused != current_->refuse_kind.end()) return refused->second;
+    const std::lock_guard<std::mutex> lock(current_->mutex_);
     current_->kinds.insert(kind);
     return CUPTI_SUCCESS;
   };
   api->ActivityDisable = [](CUpti_ActivityKind kind) {
     ASKED("ActivityDisable");
+    const std::lock_guard<std::mutex> lock(current_->mutex_);
     current_->kinds.erase(kind);
     return CUPTI_SUCCESS;
   };
@@ -249,7 +254,10 @@ CUpti_ActivityKernel7 FakeCupti::Kernel(uint32_t correlation, int64_t begin_ns, 
 }
 
 void FakeCupti::PutBytes(const void* record, size_t bytes, CUpti_ActivityKind kind, int thread) {
-  if (kinds.count(kind) == 0) return;
+  {
+    const std::lock_guard<std::mutex> enabled(mutex_);
+    if (kinds.count(kind) == 0) return;
+  }
   std::lock_guard<std::recursive_mutex> lock(buffers_mutex_);
   bytes = (bytes + 7) / 8 * 8;
   if (filling_.count(thread) != 0 && filling_[thread].valid + bytes > filling_[thread].bytes) {

@@ -71,8 +71,7 @@ void ChromeProcesses::FindHosts() {
   }
   for (uint32_t i = 0; i < pids_.size(); ++i) {
     ChromePid& pid = pids_[i];
-    // Also one that has nothing but counters, where its label says that it is no device.
-    const bool own = pid.host ? !IsDevices(pid) : !pid.device && pid.kind == "CPU";
+    const bool own = pid.host && !IsDevices(pid);
     pid.owner = own ? i : kNone;
     if (own) hosts_.push_back(i);
     launching_ += own && pid.launches > 0 ? 1 : 0;

@@ -285,7 +285,7 @@ void ChromeEvents::PutCounts() {
   }
   for (const CountedAt& count : counts_) {
     trace::NameId name = count.name;
-    if (pid_of.at(key(count)) == kMany) {
+    if (pid_of.at(key(count)) == kMany && pids_[count.pid].kind != "CPU") {
       trace::Name own = builder_.trace().name(name);
       own.text = builder_.Text(std::string(builder_.trace().text(own.text)) + " (pid " +
                                pids_[count.pid].text + ")");
