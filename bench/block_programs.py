@@ -268,6 +268,42 @@ def python_calls():
     return step
 
 
+def echo():
+    """A connection to a server of asyncio in the same process, and ten lines there and back."""
+    import asyncio
+    loop = asyncio.new_event_loop()
+
+    async def serve(reader, writer):
+        while line := await reader.readline():
+            writer.write(line)
+        writer.close()
+
+    server = loop.run_until_complete(asyncio.start_server(serve, "127.0.0.1", 0))
+    address = server.sockets[0].getsockname()
+
+    async def ask():
+        reader, writer = await asyncio.open_connection(*address)
+        for _ in range(10):
+            writer.write(b"line\n")
+            await reader.readline()
+        writer.close()
+        await writer.wait_closed()
+    return lambda: loop.run_until_complete(ask())
+
+
+def tasks():
+    """A hundred tasks of asyncio that let each other run once."""
+    import asyncio
+    loop = asyncio.new_event_loop()
+
+    async def turn():
+        await asyncio.sleep(0)
+
+    async def gather():
+        await asyncio.gather(*[turn() for _ in range(100)])
+    return lambda: loop.run_until_complete(gather())
+
+
 def children():
     """A program that is started and waited for."""
     import subprocess

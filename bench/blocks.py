@@ -49,7 +49,7 @@ FEW = ["plain", "plain", "", "--plan=full"]
 TABLES = {
     "costs": {
         **{name: FEW for name in ("transformer", "dqn", "loader", "greenlets", "ranks", "opencl",
-                                  "keras", "jax", "ppo", "marks", "children")},
+                                  "keras", "jax", "ppo", "marks", "echo", "tasks", "children")},
         "mlp": ["plain", "plain", "", "--sources=operations --python=off", "--plan=control=100",
                 "--plan=full", "--plan=full --shapes", "--plan=full --allocations"],
         "python_calls": ["plain", "plain", "", "--python=samples", "--python=calls --plan=full"],

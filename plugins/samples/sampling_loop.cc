@@ -21,7 +21,7 @@ namespace {
 constexpr int64_t kLookForThreadsNs = 200'000'000;
 constexpr size_t kMostCpuSampled = 512;  // threads: each takes a descriptor and two pages
 constexpr int64_t kSeldom = 100;         // of the time of a processor: 1 %
-constexpr int64_t kWaitingShare = 50;    // samples of those that wait 2 %: the rest come later
+constexpr int64_t kWaitingShare = 50;    // of those that wait 2 %: the rest come later
 // A short program needs as many samples as a longer one. Until they are at their distance, a thread
 // has so many of them.
 constexpr int64_t kSamplesAtFirst = 300;
@@ -206,13 +206,13 @@ void SamplingLoop::FindPythonThreads() {
 void SamplingLoop::Tick() {
   const int64_t now = NowNs();
   if (python_.IsDue(now, 0)) FindPythonThreads();
+  const int64_t begin = ThreadNs(), period = Period();
   std::vector<std::pair<int64_t, int>> due;  // last sample, thread
   for (auto& [tid, thread] : threads_) {
     if (thread->ours || thread->state == nullptr) continue;
     due.emplace_back(thread->last_ns, tid);
   }
   std::sort(due.begin(), due.end());
-  const int64_t begin = ThreadNs(), period = Period();
   for (const auto& [last, tid] : due) {
     if (Elapsed(*threads_[tid], now) < period / 4) continue;
     SampleWaiting(tid, threads_[tid].get());

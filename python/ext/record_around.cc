@@ -34,6 +34,7 @@ struct Around {
   uint32_t says;         // what that is as long as a call lasts
   uint32_t operation;    // 0: none, unless `before` says
   uint32_t span;         // 0: none
+  uint32_t own;          // span around `before` and `after`; 0: none
   int nests;
   int always;
   int outermost;
@@ -97,25 +98,42 @@ bool IsWanted(const Around* self, PyObject* first) {
          PyType_IsSubtype(Py_TYPE(first), reinterpret_cast<PyTypeObject*>(self->of)) != 0;
 }
 
+// Of our own code, on whose time the program has no claim; name 0: none.
+class Own {
+ public:
+  explicit Own(const Around* self) : name_(self->own) {
+    if (name_ != 0) crosscut_begin_inline(name_);
+  }
+  ~Own() {
+    if (name_ != 0) crosscut_end_named(name_);
+  }
+  Own(const Own&) = delete;
+  Own& operator=(const Own&) = delete;
+
+ private:
+  uint32_t name_;
+  Unseen unseen_;
+};
+
 // What `before` answers, asked by `ask`: a new reference; None: the call is just a call. Null with
 // an exception of the program's.
 template <class Asking>
-PyObject* Ask(PyObject* before, Asking ask) {
-  if (before == nullptr) Py_RETURN_TRUE;
-  const Unseen unseen;
-  return OursOrNone(before, ask(before));
+PyObject* Ask(const Around* self, Asking ask) {
+  if (self->before == nullptr) Py_RETURN_TRUE;
+  const Own own(self);
+  return OursOrNone(self->before, ask(self->before));
 }
 
 // Tells of a call that is over: the result that the caller gets.
-PyObject* Tell(PyObject* after, PyObject* first, PyObject* result) {
+PyObject* Tell(const Around* self, PyObject* first, PyObject* result) {
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
   PyObject* answer;
   {
-    const Unseen unseen;
+    const Own own(self);
     PyObject* args[] = {first, result == nullptr ? Py_None : result,
                         result == nullptr ? Py_True : Py_False};
-    answer = OursOrNone(after, PyObject_Vectorcall(after, args, 3, nullptr));
+    answer = OursOrNone(self->after, PyObject_Vectorcall(self->after, args, 3, nullptr));
   }
   if (answer == nullptr) {  // the program is interrupted
     Py_CLEAR(result);
@@ -159,7 +177,7 @@ template <class Asking, class Call>
 PyObject* Surround(Around* self, PyObject* first, Asking ask, Call call) {
   const bool told =
       self->after != nullptr && (self->always != 0 || self->outermost != 0 || IsOn(self));
-  PyObject* chosen = Ask(self->before, ask);
+  PyObject* chosen = Ask(self, ask);
   if (chosen == nullptr) return nullptr;
   if (chosen == Py_None) {
     Py_DECREF(chosen);
@@ -171,7 +189,7 @@ PyObject* Surround(Around* self, PyObject* first, Asking ask, Call call) {
     result = InScopes(self, chosen, call);
   }
   Py_DECREF(chosen);
-  if (told && (self->outermost == 0 || told_of == 0)) result = Tell(self->after, first, result);
+  if (told && (self->outermost == 0 || told_of == 0)) result = Tell(self, first, result);
   return result;
 }
 
@@ -213,15 +231,16 @@ PyObject* Callable(PyObject* callable) {
 PyObject* AroundNew(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   static const char* const names[] = {"function", "operation", "on",    "span",   "before",
                                       "after",    "inside",    "nests", "always", "outermost",
-                                      "makes",    "word",      "says",  nullptr};
+                                      "makes",    "word",      "says",  "own",    nullptr};
   PyObject *function, *operation = Py_None, *span = Py_None, *before = Py_None, *after = Py_None;
+  PyObject* own = Py_None;
   unsigned long long on = 0, inside = 0, word = 0;
   Around made = {};
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OKOOOKppppKI:around",
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OKOOOKppppKIO:around",
                                    const_cast<char**>(names), &function, &operation, &on, &span,
                                    &before, &after, &inside, &made.nests, &made.always,
-                                   &made.outermost, &made.makes, &word, &made.says) ||
-      !NameOf(operation, &made.operation) || !NameOf(span, &made.span)) {
+                                   &made.outermost, &made.makes, &word, &made.says, &own) ||
+      !NameOf(operation, &made.operation) || !NameOf(span, &made.span) || !NameOf(own, &made.own)) {
     return nullptr;
   }
   for (PyObject* callable : {function, before, after}) {
@@ -345,7 +364,7 @@ PyMemberDef members[] = {
 const char kDoc[] =
     "around(function, operation=None, on=0, span=None, before=None, after=None, inside=0,\n"
     "       nests=False, always=False, outermost=False, makes=False, word=0,\n"
-    "       says=0)\n--\n\n"
+    "       says=0, own=None)\n--\n\n"
     "Calls of `function` come here (lead_calls()), or it stands for it in a module or a class; it\n"
     "adds no frame. While the int32 at the address `on` is not 0 (0: always) a call is the\n"
     "operation, unless it `nests` not and one of that name is open on the thread, and in it the\n"
@@ -365,6 +384,8 @@ const char kDoc[] =
     "           outermost call on a thread of all those that have it.\n"
     "makes      the call makes a task of asyncio's, and may run it.\n"
     "word       such an address, too: that int32 is `says` as long as a call lasts.\n"
+    "own        a span of layer overhead, around `before` and `after`: what they take is told as\n"
+    "           Crosscut's.\n"
     "\n"
     "Both are called unseen. Who asks this object for something is answered by `function`, which\n"
     "around.function.__get__(object) gives. around.retire(object): its calls are just calls from\n"

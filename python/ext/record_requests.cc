@@ -9,9 +9,11 @@
 
 #include "crosscut/crosscut.h"
 #include "crosscut/in_python.h"
+#include "python/ext/record_cost_mark.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_shared.h"
 #include "python/ext/record_stack.h"
+#include "python/ext/record_unseen.h"
 
 namespace crosscut::python {
 namespace {
@@ -45,6 +47,7 @@ struct Task {
   uint64_t ran = 0;    // ticks
   // Ticks that tasks have run for a request beside, shared by these.
   std::shared_ptr<uint64_t> for_request = nullptr;
+  PyObject* coroutine = nullptr;  // borrowed, as long as create_task() lasts
 };
 
 struct Tasks {
@@ -77,8 +80,16 @@ bool WithTask(PyObject* task, Visit visit) {
   return true;
 }
 
+// To ask for the length of a tick takes longer than most tasks: each some tenths of a second.
 int64_t NsOf(uint64_t ticks) {
-  return static_cast<int64_t>(static_cast<double>(ticks) * crosscut_ns_per_tick());
+  static std::atomic<uint64_t> asked{0};
+  static std::atomic<double> ns_per_tick{0};
+  const uint64_t now = crosscut_now();
+  if (asked == 0 || now - asked > uint64_t{1} << 30) {
+    ns_per_tick = crosscut_ns_per_tick();
+    asked = now;
+  }
+  return static_cast<int64_t>(static_cast<double>(ticks) * ns_per_tick);
 }
 
 SharedDict names[2];  // text -> id; of requests, of tasks
@@ -105,7 +116,8 @@ uint32_t IdOf(PyObject* text, bool task) {
 uint32_t NameOfCoroutine(PyObject* coroutine, bool task) {
   PyObject* text = nullptr;
   if (PyCoro_CheckExact(coroutine) || PyGen_CheckExact(coroutine)) {
-    text = PyObject_GetAttrString(coroutine, "__qualname__");
+    static PyObject* const qualname = PyUnicode_InternFromString("__qualname__");
+    text = PyObject_GetAttr(coroutine, qualname);
   } else {
     text = PyUnicode_FromString(Py_TYPE(coroutine)->tp_name);
   }
@@ -165,6 +177,54 @@ PyObject* Coroutine(PyObject* const* args, Py_ssize_t count, PyObject* keywords)
   return nullptr;
 }
 
+// ---- What they cost ----
+
+CostMark of_tasks("requests of tasks (64 tasks)"), of_slices("requests of tasks (64 slices)");
+
+// Measures by `task`, which is followed and goes on as if nothing had been. None is measured in
+// another's measurement.
+template <class Once>
+void CountOne(CostMark* mark, int* so_far, PyObject* task, Once once) {
+  static thread_local bool counting = false;
+  if (std::exchange(counting, true)) return;
+  Task before;
+  uint64_t for_request = 0;
+  const bool calm = WithTask(task, [&](Task* of) {
+    before = *of;
+    if (of->for_request != nullptr) for_request = *of->for_request;
+  });
+  mark->Count(so_far, calm, once);
+  if (calm) {
+    const std::lock_guard lock(shared_mutex);
+    AllTasks().by_address[task] = before;
+    if (before.for_request != nullptr) *before.for_request = for_request;
+  }
+  counting = false;
+}
+
+// What stands around create_task(), and the end.
+void CountTask(PyObject* task, PyObject* coroutine) {
+  static thread_local int tasks = 0;
+  CountOne(&of_tasks, &tasks, task, [task, coroutine](PyObject* none) {
+    PyObject* begins[] = {none, coroutine};
+    PyObject* made[] = {none, task, Py_False};
+    for (const bool begun : {false, true}) {
+      const PendingException kept;
+      const Unseen unseen;
+      Py_XDECREF(begun ? TaskMade(nullptr, made, 3) : TaskBegins(nullptr, begins, 2, nullptr));
+    }
+    Finish(task);
+  });
+}
+
+void CountSlice(PyObject* task) {
+  static thread_local int slices = 0;
+  CountOne(&of_slices, &slices, task, [task](PyObject*) {
+    Slice around;
+    if (SliceBegins(task, &around)) SliceEnds(task, around);
+  });
+}
+
 }  // namespace
 
 PyObject* RequestName(PyObject*, PyObject* args) {
@@ -218,6 +278,7 @@ PyObject* TaskBegins(PyObject*, PyObject* const* args, Py_ssize_t count, PyObjec
   PyObject* const coroutine = Coroutine(args, count, keywords);
   if (coroutine == nullptr || !crosscut_recording()) Py_RETURN_NONE;
   Task task;
+  task.coroutine = coroutine;
   if (next == Next::kBeside) {
     task.for_request = std::make_shared<uint64_t>(0);
   } else {
@@ -245,7 +306,11 @@ PyObject* TaskMade(PyObject*, PyObject* const* args, Py_ssize_t count) {
     const std::lock_guard lock(shared_mutex);
     AllTasks().by_address[made] = task;
   }
-  if (state == State::kDone) Finish(made);  // it ran while it was made
+  if (state == State::kDone) {
+    Finish(made);  // it ran while it was made
+  } else {
+    CountTask(made, task.coroutine);
+  }
   Py_RETURN_NONE;
 }
 
@@ -300,7 +365,11 @@ void SliceEnds(PyObject* task, const Slice& around) {
                      });
   if (!known) return;
   const PendingException kept;
-  if (StateOf(task) == State::kDone) Finish(task);
+  if (StateOf(task) == State::kDone) {
+    Finish(task);
+  } else {
+    CountSlice(task);
+  }
 }
 
 void ForgetRequests() {

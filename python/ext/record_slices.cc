@@ -4,14 +4,11 @@
 #include <frameobject.h>
 #endif
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-
 #include "crosscut/crosscut.h"
 #include "crosscut/frame.h"
 #include "crosscut/in_python.h"
 #include "crosscut/ref.h"
+#include "python/ext/record_cost_mark.h"
 #include "python/ext/record_led_method.h"
 #include "python/ext/record_requests.h"
 #include "python/ext/record_shared.h"
@@ -44,11 +41,17 @@ const PyCodeObject* CodeThatCalls() {
 }
 
 // What a callable is bound to, a new reference; null: nothing. A callable of the program's own
-// making is not asked: it may answer for any name, and do anything.
+// making is not asked: it may answer for any name, and do anything. Nor is a function: an answer
+// that there is none takes longest.
 PyObject* BoundTo(PyObject* callable) {
+  if (PyFunction_Check(callable)) return nullptr;
   if (PyMethod_Check(callable)) {
     Py_INCREF(PyMethod_GET_SELF(callable));
     return PyMethod_GET_SELF(callable);
+  }
+  if (PyCFunction_Check(callable)) {
+    Py_XINCREF(PyCFunction_GET_SELF(callable));
+    return PyCFunction_GET_SELF(callable);
   }
   static PyObject* const self = PyUnicode_InternFromString("__self__");
   if (Py_TYPE(callable)->tp_getattro != PyObject_GenericGetAttr) return nullptr;
@@ -60,53 +63,12 @@ PyObject* BoundTo(PyObject* callable) {
 
 // ---- What they cost ----
 
-// They leave no event, so that they cost little: a mark stands for so many of a thread.
-constexpr int kPerMark = 64;
-
-struct Mark {
-  const char* text;
-  std::atomic<bool> calibrated{false};
-  uint32_t probe() const {
-    return crosscut_intern(text, SIZE_MAX, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
-  }
-};
-Mark of_slices = {"operations of tasks (64 slices)"};
-Mark of_switches = {"operations of tasks (64 switches)"};
-
-// Measures it by some in which nothing runs, once per process; `once` makes one of `none`.
-template <class Once>
-void Calibrate(Mark* mark, Once once) {
-  constexpr int kRounds = 11, kRepeats = 4;
-  PyObject* none = mark->calibrated.exchange(true) ? nullptr : PySet_New(nullptr);
-  if (none == nullptr) return PyErr_Clear();
-  std::array<double, kRounds> ticks;  // of a mark's
-  for (double& round : ticks) {
-    const uint64_t begin = crosscut_ticks_();
-    for (int i = 0; i < kRepeats * kPerMark; ++i) once(none);
-    round = static_cast<double>(crosscut_ticks_() - begin) / kRepeats;
-  }
-  Py_DECREF(none);
-  std::sort(ticks.begin(), ticks.end());
-  const auto ps = [](double of) {
-    return static_cast<int64_t>(1000 * crosscut_ns_per_tick() * of);
-  };
-  crosscut_probe_cost(mark->probe(), 0, ps(ticks[kRounds / 2]), ps(ticks[1]),
-                      ps(ticks[kRounds - 2]), kRounds * kRepeats);
-}
-
-// One more of this thread's. `idle`: nothing that it runs in turns has anything open.
-template <class Once>
-void Count(Mark* mark, int* so_far, bool idle, Once once) {
-  if (++*so_far % kPerMark != 0) return;
-  const PendingException kept;
-  if (idle) Calibrate(mark, once);
-  crosscut_instant(crosscut_intern(mark->text, SIZE_MAX, CROSSCUT_SPAN, CROSSCUT_LAYER_NONE,
-                                   CROSSCUT_NO_LAYER, mark->probe()));
-}
+CostMark of_slices("operations of tasks (64 slices)");
+CostMark of_switches("operations of tasks (64 switches)");
 
 void CountSlice(PyObject* callback) {
   static thread_local int slices = 0;
-  Count(&of_slices, &slices, /*idle=*/true, [callback](PyObject* none) {
+  of_slices.Count(&slices, /*calm=*/true, [callback](PyObject* none) {
     Py_XDECREF(CodeThatCalls() != nullptr ? BoundTo(callback) : nullptr);
     LeaveTask(none, EnterTask(none));
   });
@@ -139,7 +101,7 @@ void Switched(PyObject* event, PyObject* both) {
   static thread_local int switches = 0;
   if (!PyTuple_Check(both) || PyTuple_GET_SIZE(both) != 2) return;
   const bool idle = SwitchTask(PyTuple_GET_ITEM(both, 0), PyTuple_GET_ITEM(both, 1));
-  Count(&of_switches, &switches, idle, [event](PyObject* none) {
+  of_switches.Count(&switches, idle, [event](PyObject* none) {
     PyObject* args = Py_BuildValue("(O(OO))", event, none, none);
     if (args == nullptr) return PyErr_Clear();
     PyObject* to = PyTuple_GET_ITEM(args, 1);

@@ -292,6 +292,18 @@ def test_tasks_are_requests_where_nothing_else_repeats(tmp_path, text, counts):
             assert rows[name]["running_ns"] < rows[name]["waiting_ns"]
 
 
+def test_what_our_code_takes_around_requests_is_told_as_ours(tmp_path):
+    result = record_script(tmp_path / "run", HEAD + POOL)
+    assert result.returncode == 0, result.stderr
+    subprocess.run([CROSSCUT, "export", "--to=chrome", tmp_path / "run", "-o",
+                    tmp_path / "trace.json"], check=True, capture_output=True)
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    ours = [event for event in events if event.get("name") == "following requests"]
+    assert len(ours) == 2 * 201  # before and behind each call
+    timed = [row for row in table(tmp_path / "run", "overhead") if row["probe"] == "timed"]
+    assert int(timed[0]["total_ns"]) >= 1000 * sum(event["dur"] for event in ours) > 0
+
+
 def test_tasks_are_none_where_the_program_has_steps(tmp_path):
     record_script(tmp_path / "run", "import crosscut\nfor _ in range(3): crosscut.step()\n"
                   + HEAD + POOL)

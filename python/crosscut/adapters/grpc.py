@@ -20,7 +20,7 @@ def install_threads(module: ModuleType) -> None:
                       ("_stream_response_in_pool", {"before": _runs, "after": _answered})):
         function = vars(module).get(name)
         if function is not None:
-            _ours.replace(module, name, _record.around(function, **how))
+            _ours.replace(module, name, requests.around(function, **how))
 
 
 def _comes(event: Any, method: Any, *_: Any, **__: Any) -> bool | None:
@@ -58,7 +58,7 @@ def install_handlers(module: ModuleType) -> None:
     service = vars(module.DictionaryGenericHandler).get("service")
     if service is not None:
         _ours.replace(module.DictionaryGenericHandler, "service",
-                      _record.around(service, before=_is_found))
+                      requests.around(service, before=_is_found))
 
 
 def _is_found(_: Any, details: Any, *__: Any) -> bool:

@@ -21,7 +21,7 @@ _http: Any = None  # the handlers of HTTP, where there are any
 def _around(owner: Any, name: str, **how: Any) -> None:
     function = vars(owner).get(name)
     if function is not None:
-        _ours.replace(owner, name, _record.around(function, **how))
+        _ours.replace(owner, name, requests.around(function, **how))
 
 
 def install_socketserver(module: ModuleType) -> None:

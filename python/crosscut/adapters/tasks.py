@@ -32,7 +32,7 @@ def install_streams(module: ModuleType) -> None:
     made = vars(module.StreamReaderProtocol).get("connection_made")
     if made is not None:
         _ours.replace(module.StreamReaderProtocol, "connection_made",
-                      _record.around(made, before=_connected, after=_handled))
+                      requests.around(made, before=_connected, after=_handled))
 
 
 def _connected(protocol: Any, *_: Any, **__: Any) -> bool | None:
@@ -51,7 +51,7 @@ def install_pools(module: ModuleType) -> None:
     run = vars(module._WorkItem).get("run")
     if run is not None:
         _ours.replace(module._WorkItem, "run",
-                      _record.around(run, before=_begins, after=_calls.ends))
+                      requests.around(run, before=_begins, after=_calls.ends))
 
 
 def _begins(item: Any, *_: Any, **__: Any) -> bool | None:

@@ -22,7 +22,7 @@ def install(module: ModuleType) -> None:
     for owner, name, how in ((cycle, "run_asgi", {"before": _begins}),
                              (protocol, "on_response_complete", {"before": _answered}),
                              (protocol, "connection_lost", {"before": _lost})):
-        _ours.replace(owner, name, _record.around(vars(owner)[name], **how))
+        _ours.replace(owner, name, requests.around(vars(owner)[name], **how))
 
 
 def _begins(cycle: Any, *_: Any) -> bool:

@@ -16,7 +16,7 @@ TEST(MeanInflation, TheUpperBoundGrowsWithTheOperationsOfAStep) {
   inflation.levels = {{1, 90, 30, 1.02, 1.01, 1.03}};
   inflation.control_step_ns = 4e6;
   for (const auto& [operations, floor] :
-       {std::pair{0.0, 0.0025}, {3.0, 0.0025}, {12.0, 0.01}, {1e6, 0.03}}) {
+       {std::pair{0.0, 0.00425}, {3.0, 0.00425}, {12.0, 0.017}, {1e6, 0.05}}) {
     inflation.operations = operations;
     EXPECT_DOUBLE_EQ(MeanInflation(inflation).high, 1.027 + floor) << operations;
   }

@@ -447,6 +447,30 @@ def test_the_turns_of_tasks_are_in_what_recording_cost(recorder):
     assert count == 100 and cost > 0
 
 
+FOLLOWED = """
+import asyncio
+async def turn():
+    await asyncio.sleep(0)
+async def main():
+    for _ in range(100):
+        await asyncio.gather(*[turn() for _ in range(64)])
+asyncio.run(main())
+"""
+
+
+def test_following_tasks_is_in_what_recording_cost_and_changes_no_request(recorder):
+    recorder.python(FOLLOWED)
+    run = crosscut.read(recorder.run_dir)
+    counts = {row["probe"]: (row["count"], row["total_ns"])
+              for row in run.table("overhead").rows()}
+    # Of slices those that are not a task's last: one of each turn, and a hundred of main().
+    for kind, marks in (("tasks", 6401 // 64), ("slices", 6500 // 64)):
+        count, cost = counts[f"requests of tasks (64 {kind})"]
+        assert count == marks and cost > 0, kind
+    turns = [row for row in run.table("requests").rows() if row["request"] == "turn"]
+    assert [(row["count"], row["open"]) for row in turns] == [(6400, 0)]
+
+
 SWITCHES = """
 import greenlet
 def turns():
