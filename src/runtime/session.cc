@@ -412,7 +412,9 @@ uint64_t Session::Step(uint32_t kind) {
   const int planned = steps_.Level(step, tick, level_before, Records(before) && !whole);
   const int level = whole ? int{CROSSCUT_LEVEL_EVERYTHING} : planned;
   steps_.MarkBegin(tick, kind);
-  const bool switched = level != level_before && Records(before) && SwitchTo(level, tick);
+  const bool control = level == CROSSCUT_LEVEL_CONTROL || level_before == CROSSCUT_LEVEL_CONTROL;
+  const uint64_t from = steps_.MarkAway(tick, control);
+  const bool switched = level != level_before && Records(before) && SwitchTo(level, from);
   steps_.MarkLevel(tick, step, LevelIn(state()), switched || whole);
   return step;
 }

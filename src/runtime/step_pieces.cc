@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/base/time.h"
+#include "src/collect/clock.h"
 #include "src/collect/recorder.h"
 #include "src/collect/usage.h"
 
@@ -10,6 +11,7 @@ namespace crosscut::record {
 namespace {
 
 constexpr int64_t kReadEveryNs = 50'000'000;
+constexpr double kAwayNs = 50'000;  // a read takes less than one
 
 }  // namespace
 
@@ -18,8 +20,14 @@ void StepPieces::Set(double ns_per_tick) {
   Drop();
 }
 
-int64_t StepPieces::CpuNs() const {
-  return reads_clocks_.load(std::memory_order_relaxed) ? base::NsOf(CLOCK_THREAD_CPUTIME_ID) : -1;
+int64_t StepPieces::CpuNs() {
+  if (!reads_clocks_.load(std::memory_order_relaxed)) return -1;
+  const uint64_t before = ClockNow();
+  const int64_t ns = base::NsOf(CLOCK_THREAD_CPUTIME_ID);
+  const uint64_t after = ClockNow();
+  const bool away = static_cast<double>(after - before) * ns_per_tick_ >= kAwayNs;
+  if (away && after - before > away_.end - away_.begin) away_ = {before, after};
+  return ns;
 }
 
 void StepPieces::Begin(uint64_t tick, uint64_t words) {

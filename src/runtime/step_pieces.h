@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "src/runtime/budget.h"
 
@@ -46,19 +47,28 @@ class StepPieces {
   // before. Late, by what ReadRunDelay() is.
   double TakeRunDelay();
 
+  // When the calling thread had no processor while its clock was read; end 0: at no time. The
+  // longest since the last call. The kernel sees there that a thread's turn is over, and so it ends
+  // there.
+  struct Away {
+    uint64_t begin = 0, end = 0;  // ticks
+  };
+  Away TakeAway() { return std::exchange(away_, {}); }
+
   // Another thread asks the kernel, once in a while: who makes the steps may be forbidden to.
   void ReadRunDelay();
   // No system call on the threads of the program any more. Any thread.
   void LeaveClocks() { reads_clocks_.store(false); }
 
  private:
-  int64_t CpuNs() const;
+  int64_t CpuNs();
 
   double ns_per_tick_ = 1;
   StepBudget::Piece piece_ = {};
   uint32_t since_change_ = 0;       // pieces
   uint64_t begin_ = 0, words_ = 0;  // begin_ 0: nothing is under way
   int64_t cpu_ns_ = -1;             // -1: not known
+  Away away_;
   pthread_t thread_ = {};
   // Since Begin(): in pieces, for a processor or anything else; what TakeRunDelay() told of it.
   double waited_ns_ = 0, delay_told_ = 0;

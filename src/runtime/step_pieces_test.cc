@@ -4,6 +4,8 @@
 
 #include <thread>
 
+#include "src/collect/clock.h"
+
 namespace crosscut::record {
 namespace {
 
@@ -42,6 +44,40 @@ TEST(StepPieces, TellHowLongAChangeTook) {
   EXPECT_EQ(pieces.Take(3'000, 0).switch_ticks, 400);
   pieces.StepEnded(format::kLevelOperators, false);
   EXPECT_EQ(pieces.Take(5'000, 0).switch_ticks, 0);
+}
+
+uint64_t read_ticks = 0;  // what a look at the clock takes
+
+uint64_t SlowClock() {
+  static uint64_t now = 1'000;
+  return now += read_ticks;
+}
+
+// What the program forbids to ask, or what was read at once, says nothing.
+TEST(StepPieces, TellWhereTheThreadHadNoProcessor) {
+  ClockInjectForTest(&SlowClock);
+  StepPieces pieces;
+  pieces.Set(1);
+  const auto away = [&](uint64_t took) {
+    read_ticks = took;
+    pieces.Begin(1'000, 0);
+    const StepPieces::Away out = pieces.TakeAway();
+    return out.end - out.begin;
+  };
+  EXPECT_EQ(away(49'999), 0u);
+  EXPECT_EQ(away(50'000), 50'000u);
+  EXPECT_EQ(pieces.TakeAway().end, 0u) << "it is told once";
+  read_ticks = 60'000;
+  pieces.Begin(1'000, 0);
+  read_ticks = 90'000;
+  pieces.Take(2'000, 0);
+  read_ticks = 70'000;
+  pieces.Take(3'000, 0);
+  const StepPieces::Away longest = pieces.TakeAway();
+  EXPECT_EQ(longest.end - longest.begin, 90'000u);
+  pieces.LeaveClocks();
+  EXPECT_EQ(away(80'000), 0u);
+  ClockInjectForTest(nullptr);
 }
 
 // Blocks are short: what they have to tell is told in as small pieces however long the run is.

@@ -103,6 +103,16 @@ void Steps::MarkBegin(uint64_t tick, uint32_t kind) {
   if (!Begin(tick, kind)) running_.compare_exchange_strong(kind, 0);
 }
 
+uint64_t Steps::MarkAway(uint64_t tick, bool control) {
+  const StepPieces::Away away = pieces_.TakeAway();
+  if (away.end == 0 || control) return tick;
+  static const uint32_t name = Recorder::Get().stream().Intern(
+      "(no processor)", format::NameAttributes{format::kKindSpan, format::kLayerIdle, 0, 0}.Pack());
+  crosscut_begin_at(name, away.begin);
+  crosscut_end_named_at(name, away.end);
+  return away.end;
+}
+
 void Steps::MarkSwitch(uint64_t tick) { (void)Begin(tick, SwitchName()); }
 
 void Steps::MarkSwitched() { crosscut_end_named(SwitchName()); }
@@ -115,6 +125,7 @@ void Steps::MarkBeside(uint64_t tick, uint64_t step, int level) {
 void Steps::MarkLevel(uint64_t tick, uint64_t step, int level, bool switched) {
   switched_ = switched;
   if (switched && budget_.limits()) pieces_.Switched(ClockNow());
+  (void)MarkAway(tick, level == CROSSCUT_LEVEL_CONTROL);
   MarkBeside(tick, step, level | (switched ? static_cast<int>(format::kStepAfterSwitch) : 0));
   beginning_.store(false);
 }

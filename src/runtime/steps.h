@@ -43,6 +43,10 @@ class Steps {
   format::StepLevel Level(uint64_t step, uint64_t tick, int level_before, bool recording);
   // `kind`: a name of that kind; any other: "step".
   void MarkBegin(uint64_t tick, uint32_t kind);
+  // That this thread lost its processor since `tick`: a wait of its own, where it would else pass
+  // for work of the line that the step begins in. Not in control steps, which hold no spans.
+  // Returns its end; `tick`, where nothing is marked.
+  uint64_t MarkAway(uint64_t tick, bool control);
   // The span of putting hooks in place or withdrawing them: work of ours, on this thread.
   void MarkSwitch(uint64_t tick);
   void MarkSwitched();

@@ -265,3 +265,34 @@ crosscut.stop()
     assert record_script(tmp_path / "run", loop(40),
                          env={"CROSSCUT_PLAN": "control=0,operators=100"}).returncode == 0
     assert {row["level"] for row in table(tmp_path / "run", "steps")} == {2}
+
+
+SPIN = """
+import os, time, crosscut
+os.sched_setaffinity(0, {PROCESSOR})
+def spin():
+    for _ in range(4000): pass
+def main():
+    for _ in range(6000):
+        crosscut.step()
+        spin()
+main()
+"""
+
+
+def test_the_line_of_a_steps_edge_has_no_time_that_others_took(tmp_path):
+    # The budget reads the processor's clock there, and the kernel then sees that a turn is over.
+    processor = max(os.sched_getaffinity(0))
+    busy = subprocess.Popen([sys.executable, "-c", f"import os\nos.sched_setaffinity(0, "
+                             f"{{{processor}}})\nwhile True: pass"])
+    try:
+        result = record_script(tmp_path / "run", SPIN.replace("PROCESSOR", str(processor)))
+    finally:
+        busy.kill()
+        busy.wait()
+    assert result.returncode == 0, result.stderr
+    assert "out of order" not in crosscut("report", tmp_path / "run")
+    rows = [row for row in table(tmp_path / "run", "part_work") if row["part"] == "steps"]
+    of_edge = sum(row["ns"] for row in rows
+                  if row["layers"] != "overhead" and row["work"].endswith(" main"))
+    assert of_edge < 0.25 * sum(row["ns"] for row in rows)

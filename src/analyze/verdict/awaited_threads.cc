@@ -96,7 +96,7 @@ AwaitedThreads::Moved AwaitedThreads::Move(Cause behind) const {
   Moved out = {behind, sum.awaiting, sum.others};
   Told known;
   for (const auto& [line, blamed] : sum.others) {
-    if (line.kind != LineKind::kNone) known.Add(line, blamed);
+    if (IsSampled(line.kind)) known.Add(line, blamed);
   }
   if (known.all.samples >= kFewestForAll && sum.others_running > 0) {
     const double at_lines =

@@ -53,7 +53,7 @@ void BlameOthers(const Context& context, uint32_t p, const std::vector<trace::In
   if (2 * work.known_ns <= sum->ns) return;
   Told told;
   for (const auto& [line, blamed] : work.lines) {
-    if (line.kind != LineKind::kNone) told.Add(line, blamed);
+    if (IsSampled(line.kind)) told.Add(line, blamed);
   }
   int64_t moved_ns = 0;
   for (const auto& [line, blamed] : LeadsLines(context, p, times, *work.busy)) {

@@ -13,6 +13,7 @@ std::string LineText(const trace::Trace& trace, const Line& line) {
     case LineKind::kLibrary: return "(no line of the program's own)";
     case LineKind::kExit: return "(interpreter exit)";
     case LineKind::kNativeExit: return "(exit behind the interpreter's end)";
+    case LineKind::kPreempted: return "(no processor)";
     case LineKind::kNone: break;
   }
   return "";
@@ -25,6 +26,7 @@ const char* LineKindName(LineKind kind) {
     case LineKind::kLibrary: return "library";
     case LineKind::kExit:
     case LineKind::kNativeExit: return "exit";
+    case LineKind::kPreempted:
     case LineKind::kNone: break;
   }
   return "none";

@@ -18,6 +18,7 @@ enum class LineKind : uint8_t {
   kLibrary,     // Python code of which no line is the program's own
   kExit,        // the interpreter ends: it frees objects, and no line runs
   kNativeExit,  // behind the interpreter's end: destructors of native libraries
+  kPreempted,   // none: it is ready, and has no processor
 };
 
 struct Line {
@@ -28,8 +29,13 @@ struct Line {
     return a.kind != b.kind ? a.kind < b.kind : a.text.value < b.text.value;
   }
 };
-// "models/net.py:41 forward", "train.py:3 <module> (imports)", "(interpreter exit)"; "" for kNone.
+// "models/net.py:41 forward", "train.py:3 <module> (imports)", "(interpreter exit)", "(no
+// processor)"; "" for kNone.
 std::string LineText(const trace::Trace& trace, const Line& line);
+// Whether samples tell it.
+inline bool IsSampled(LineKind kind) {
+  return kind != LineKind::kNone && kind != LineKind::kPreempted;
+}
 // The kind in tables: "line", "import", "library", "exit"; "none".
 const char* LineKindName(LineKind kind);
 

@@ -293,7 +293,10 @@ void Walk::Visit(const KeyInterval& key) {
       now.end_ns = std::min(now.end_ns, rank_waits_.Until(at));
       if (now.rank_wait != nullptr) now.cause = Cause::kOtherRank;
     }
-    now.told = now.part == out_->part;
+    now.told = now.part == out_->part && now.cause != Cause::kPreemption;
+    if (now.part == out_->part && now.cause == Cause::kPreemption) {
+      out_->preempted.ns = out_->preempted.alone_ns += now.end_ns - now.begin_ns;
+    }
     now.hidden = now.cause == Cause::kOtherRank ? !now.rank_wait->saved
                                                 : DeviceBusy(key.layers) && HostWorks(now);
     Add(now, step);

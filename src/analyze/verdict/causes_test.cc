@@ -34,10 +34,15 @@ std::string Ns(int ms) { return ms == 0 ? "0" : std::to_string(ms) + "000000"; }
 
 // A thread of calls and samples in any of few states, so that there are many of each.
 std::string RandomThread(Draw* draw, const std::string& head, bool samples) {
-  constexpr const char* kCalls[] = {"time.sleep|idle",         "threading.Lock.acquire|idle",
-                                    "queue.get|idle",          "os.read|idle",
-                                    "select.select|idle",      "io.FileIO.read|native",
-                                    "aten::mm|framework",      "work|native",
+  constexpr const char* kCalls[] = {"time.sleep|idle",
+                                    "threading.Lock.acquire|idle",
+                                    "\"(no processor)\"|idle",
+                                    "queue.get|idle",
+                                    "os.read|idle",
+                                    "select.select|idle",
+                                    "io.FileIO.read|native",
+                                    "aten::mm|framework",
+                                    "work|native",
                                     "cudaLaunchKernel|runtime"};
   constexpr const char* kWaits[] = {"futex", "futex", "read", "clock_nanosleep", ""};
   constexpr const char* kLibraries[] = {"libgomp.so", "libgomp.so", "libpython3.11.so", "libc.so"};
@@ -80,7 +85,7 @@ std::string RandomProgram(uint64_t seed) {
 
 // Whatever samples move from cause to cause, nothing is counted twice, and nothing is lost.
 TEST(Causes, LinesAndNamesAddUpToTheCauseWhateverSamplesMove) {
-  size_t moved = 0;
+  size_t moved = 0, preempted = 0;
   for (uint64_t seed = 0; seed < 400; ++seed) {
     const std::string text = RandomProgram(seed);
     const trace::Trace trace = Parse(text);
@@ -109,9 +114,12 @@ TEST(Causes, LinesAndNamesAddUpToTheCauseWhateverSamplesMove) {
       total += sum.ns;
     }
     ASSERT_EQ(total, causes.total_ns) << "seed " << seed;
+    ASSERT_EQ(total + causes.preempted.ns, int64_t{kEnd} * kMs) << "seed " << seed;
+    preempted += causes.preempted.ns > 0;
     moved += causes.gil_samples > 0;
   }
   EXPECT_GT(moved, 20u);
+  EXPECT_GT(preempted, 20u);
 }
 
 // The lines of who works, with their bounds; and what the verdict says of them.

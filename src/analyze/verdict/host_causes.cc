@@ -57,6 +57,7 @@ Cause CauseOnHost(LayerSet layers, const LeadStretch& lead, Purpose purpose, Rel
   const LayerSet work = layers & kHostBits;
   const bool works = lead.layer != Layer::kNone && (work & Bit(lead.layer)) != 0;
   if (works) return CauseOfWork(lead.layer, lead.doing);
+  if (lead.doing == Doing::kPreempted) return Cause::kPreemption;
   if (lead.doing == Doing::kSleeping) return Cause::kWaiting;
   if (lead.doing == Doing::kLocking || lead.doing == Doing::kAwaitingThread) return Cause::kLock;
   if (lead.doing == Doing::kAwaitingProcess) return Cause::kOtherProcess;

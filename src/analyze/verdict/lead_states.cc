@@ -24,6 +24,7 @@ constexpr Rule kRules[] = {
     {Doing::kCompiling, Layer::kNone, "jax.Client.compile"},
     {Doing::kCompiling, Layer::kNone, "backend_compile"},
     {Doing::kCompiling, Layer::kNone, "clBuildProgram"},
+    {Doing::kPreempted, Layer::kIdle, "(no processor)", Rule::kWhole},
     {Doing::kSleeping, Layer::kIdle, "time.sleep", Rule::kWhole},
     {Doing::kLocking, Layer::kIdle, "threading."},
     {Doing::kAwaitingThread, Layer::kIdle, "queue."},

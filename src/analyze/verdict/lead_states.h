@@ -15,6 +15,7 @@ enum class Doing : uint8_t {
   kNothing,
   kCollecting,       // garbage
   kCompiling,        // a graph, a kernel
+  kPreempted,        // is ready, and has no processor
   kSleeping,         // because the program asked for it
   kLocking,          // waits for a lock, which is how Python waits for threads, too
   kAwaitingThread,   // waits for what another thread puts into a queue

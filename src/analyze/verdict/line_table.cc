@@ -39,7 +39,7 @@ std::vector<LineRow> RowsOf(const Context& context, uint32_t process, uint32_t t
   std::vector<LineRow> rows;
   for (const auto& [of, blamed] : sums) {
     rows.push_back({process, track, of.first, of.second, blamed, {kMissing, kMissing}});
-    if (of.first.kind != LineKind::kNone) rows.back().bounds = LineBoundsOf(blamed, lived_ns);
+    if (IsSampled(of.first.kind)) rows.back().bounds = LineBoundsOf(blamed, lived_ns);
   }
   std::stable_sort(rows.begin(), rows.end(),
                    [](const auto& a, const auto& b) { return a.blamed.ns > b.blamed.ns; });

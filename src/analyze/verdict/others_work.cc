@@ -78,7 +78,7 @@ OthersWork SumOf(std::vector<Piece> pieces) {
     blamed.variance *= part * part;
     blamed.ns = piece.ns;
     work.lines[piece.at.line].Add(blamed);
-    if (piece.at.line.kind != LineKind::kNone) work.known_ns += piece.ns;
+    if (IsSampled(piece.at.line.kind)) work.known_ns += piece.ns;
   }
   return work;
 }
@@ -87,7 +87,7 @@ WorkIndex IndexOf(const Context& context, uint32_t process) {
   const trace::Process& owner = context.trace().processes[process];
   trace::Column<WorkIndex::Piece> pieces;
   const auto add = [&](const Piece& piece) {
-    if (piece.at.line.kind == LineKind::kNone) return;
+    if (!IsSampled(piece.at.line.kind)) return;
     const ThreadSample* sample = piece.at.sample;
     const bool beside = !pieces.empty() && pieces.back().begin_ns == piece.begin_ns;
     const uint32_t number = beside ? pieces.back().number + 1 : 0;
@@ -134,7 +134,7 @@ OthersWork RelativesWork::Of(const std::vector<uint32_t>& processes,
                              const std::vector<trace::Interval>& times) const {
   std::vector<Piece> pieces;
   const auto add = [&](const Piece& piece) {
-    if (piece.at.line.kind != LineKind::kNone) pieces.push_back(piece);
+    if (IsSampled(piece.at.line.kind)) pieces.push_back(piece);
   };
   for (const uint32_t p : processes) ForEachPiece(context_, {p}, times, Idle::kSleeps, add);
   return SumOf(std::move(pieces));

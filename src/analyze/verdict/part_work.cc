@@ -86,7 +86,7 @@ class PartRows {
       WorkRow row = {
           process_,  part_,         layers, LineText(trace_, line), LineKindName(line.kind),
           blamed.ns, corrected[i++]};
-      if (line.kind != LineKind::kNone) {
+      if (IsSampled(line.kind)) {
         const LineBounds bounds = LineBoundsOf(blamed, WholeOf(of_layers->second));
         row.samples = blamed.samples;
         row.low_ns = bounds.low_ns;

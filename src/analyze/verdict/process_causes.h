@@ -42,6 +42,7 @@ struct ProcessCauses {
   // where there are none either, the whole window.
   WindowPart part = WindowPart::kSteps;
   int64_t total_ns = 0;  // the sum over all causes but kPreemption, whose time is in others, too
+  CauseSum preempted;    // beside that: where the lead is known to have had no processor
   std::array<CauseSum, kCauses> causes;
   int64_t gil_samples = 0;    // of the lead, in kLock: another thread had the GIL
   bool knows_native = false;  // samples tell Python and native code that nothing wraps apart

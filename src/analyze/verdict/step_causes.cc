@@ -36,6 +36,8 @@ Table StepCausesTable(const trace::Trace& trace, const Context& context) {
       if (sum.ns > 0 && static_cast<Cause>(c) != Cause::kPreemption)
         rows.push_back({p, static_cast<Cause>(c), &sum});
     }
+    const CauseSum& preempted = causes.processes[p].preempted;
+    if (preempted.ns > 0) rows.push_back({p, Cause::kPreemption, &preempted});
     std::stable_sort(rows.begin() + first, rows.end(),
                      [](const CauseRow& a, const CauseRow& b) { return a.sum->ns > b.sum->ns; });
   }

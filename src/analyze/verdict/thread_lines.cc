@@ -188,7 +188,9 @@ void LineCursor::Advance() {
   const bool ends = at >= exit_ns_ && !piece_.off;
   if (at < exit_ns_) now_.end_ns = std::min(now_.end_ns, exit_ns_);
   if (at < native_exit_ns_) now_.end_ns = std::min(now_.end_ns, native_exit_ns_);
-  for (size_t level = 0; level < kKeys; ++level) {
+  const bool preempted = piece_.state.doing == Doing::kPreempted;
+  if (preempted) now_.line = {LineKind::kPreempted, {}};
+  for (size_t level = 0; level < kKeys && !preempted; ++level) {
     State* const state = of_piece_[level];
     if (state == nullptr) continue;
     const Found found = Nearest(state, kReach[level]);

@@ -505,6 +505,32 @@ TEST(Verdict, TellsWaitingForAProcessorFromAQuarterOnBehindTheCauses) {
   EXPECT_EQ(causes(""), python);
 }
 
+// It would be that of the line at which the recorder saw it.
+TEST(Verdict, TimeThatIsKnownToHaveNoProcessorIsNoLines) {
+  const trace::Trace trace = Parse(R"trace(process train pid=7 window=0..1000
+thread main tid=7 base=python main lead
+span "(no processor)" 300 900 idle
+instant [sample] 250
+arg covers_ns 250
+arg "Own line" "train.py:4 main"
+instant [sample] 600
+arg covers_ns 350
+arg "Own line" "train.py:9 main"
+)trace");
+  const Table work = Compute(trace, "part_work"), causes = Compute(trace, "step_causes");
+  EXPECT_EQ(work.texts("work"), (Texts{"(no processor)", "train.py:4 main"}));
+  EXPECT_EQ(work.texts("what"), (Texts{"none", "line"}));
+  EXPECT_EQ(work.texts("layers"), (Texts{"idle", "python"}));
+  EXPECT_EQ(work.integers("ns"), (Integers{600, 400}));
+  EXPECT_EQ(work.integers("samples"), (Integers{kMissing, 1}));
+  EXPECT_EQ(causes.texts("cause"), (Texts{"preemption", "python"}));
+  EXPECT_EQ(causes.integers("ns"), (Integers{600, 400}));
+  const Table verdict = Compute(trace, "verdict");
+  ASSERT_GE(verdict.rows(), 1u);
+  EXPECT_EQ(verdict.texts("blame")[0], "train.py:4 main");
+  EXPECT_DOUBLE_EQ(verdict.reals("share")[0], 1);
+}
+
 TEST(Verdict, SaysWhereFewSamplesSawTheLineToBlame) {
   const auto evidence = [](int samples) {
     std::string body;
