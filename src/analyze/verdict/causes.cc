@@ -293,10 +293,9 @@ void Walk::Visit(const KeyInterval& key) {
       now.end_ns = std::min(now.end_ns, rank_waits_.Until(at));
       if (now.rank_wait != nullptr) now.cause = Cause::kOtherRank;
     }
-    now.told = now.part == out_->part && now.cause != Cause::kPreemption;
-    if (now.part == out_->part && now.cause == Cause::kPreemption) {
-      out_->preempted.ns = out_->preempted.alone_ns += now.end_ns - now.begin_ns;
-    }
+    const bool observed = now.part == out_->part, preempted = now.cause == Cause::kPreemption;
+    now.told = observed && !preempted;
+    if (observed && preempted) out_->preempted.ns = out_->preempted.alone_ns += now.end_ns - at;
     now.hidden = now.cause == Cause::kOtherRank ? !now.rank_wait->saved
                                                 : DeviceBusy(key.layers) && HostWorks(now);
     Add(now, step);
@@ -436,8 +435,7 @@ std::vector<trace::Interval> Walk::Waited(Cause cause) const {
 // moment); where it waited inside the framework while threads prepared data for that, to input.
 // Python itself waits for nothing else without a span: where no other thread runs it, native code
 // that nothing wraps waits, for threads of its own.
-// Waiting for a processor is told beside the causes: it makes all of them longer and is none of its
-// own.
+// Waiting for a processor is told beside the causes: it makes all of them longer, and is none.
 void Walk::SplitBySamples() {
   SplitCompilation();
   auto& causes = out_->causes;

@@ -505,7 +505,6 @@ TEST(Verdict, TellsWaitingForAProcessorFromAQuarterOnBehindTheCauses) {
   EXPECT_EQ(causes(""), python);
 }
 
-// It would be that of the line at which the recorder saw it.
 TEST(Verdict, TimeThatIsKnownToHaveNoProcessorIsNoLines) {
   const trace::Trace trace = Parse(R"trace(process train pid=7 window=0..1000
 thread main tid=7 base=python main lead
