@@ -406,9 +406,7 @@ void Walk::AddStep(const Line& line, int64_t ns) {
 
 // While the lead itself does nothing for it.
 void Walk::AddWaited(const Moment& now) {
-  if (std::find(kDoneByOthers.begin(), kDoneByOthers.end(), now.cause) == kDoneByOthers.end()) {
-    return;
-  }
+  if (std::ranges::find(kDoneByOthers, now.cause) == kDoneByOthers.end()) return;
   if (now.lead->layer != trace::Layer::kNone && (kHostBits & Bit(now.lead->layer)) != 0) return;
   Extend({now.begin_ns, now.end_ns}, &waited_[now.cause]);
 }
