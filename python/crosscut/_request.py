@@ -14,7 +14,8 @@ from crosscut.adapters import requests
 class request:  # noqa: N801: read as the verbs beside it
     """One request of that name, from the begin of a `with` block to its end, on whatever threads;
     others may go on meanwhile. For servers that Crosscut does not know: the report then tells how
-    many there were, how long they took and how many went on at once. Takes two to three microseconds.
+    many there were, how long they took and how many went on at once. Takes two to three
+    microseconds.
 
     name    Of the route or handler: requests of one name are told together.
     """

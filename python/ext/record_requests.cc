@@ -179,33 +179,33 @@ PyObject* Coroutine(PyObject* const* args, Py_ssize_t count, PyObject* keywords)
 
 // ---- What they cost ----
 
-CostMark of_tasks("requests of tasks (64 tasks)"), of_slices("requests of tasks (64 slices)");
+CostMark of_tasks("requests of tasks (64 tasks)", /*records=*/true);
+CostMark of_slices("requests of tasks (64 slices)");
+thread_local bool measuring = false;  // one of them, by what would be counted
 
-// Measures by `task`, which is followed and goes on as if nothing had been. None is measured in
-// another's measurement.
+// Measures by `task`, which is followed and goes on as if nothing had been.
 template <class Once>
-void CountOne(CostMark* mark, int* so_far, PyObject* task, Once once) {
-  static thread_local bool counting = false;
-  if (std::exchange(counting, true)) return;
+void MeasureBy(PyObject* task, CostMark* mark, Once once) {
   Task before;
   uint64_t for_request = 0;
-  const bool calm = WithTask(task, [&](Task* of) {
+  const bool known = WithTask(task, [&](Task* of) {
     before = *of;
     if (of->for_request != nullptr) for_request = *of->for_request;
   });
-  mark->Count(so_far, calm, once);
-  if (calm) {
-    const std::lock_guard lock(shared_mutex);
-    AllTasks().by_address[task] = before;
-    if (before.for_request != nullptr) *before.for_request = for_request;
-  }
-  counting = false;
+  if (!known) return;  // they are followed no more
+  measuring = true;
+  mark->Measure(once);
+  measuring = false;
+  const std::lock_guard lock(shared_mutex);
+  AllTasks().by_address[task] = before;
+  if (before.for_request != nullptr) *before.for_request = for_request;
 }
 
-// What stands around create_task(), and the end.
+// What stands around create_task(), and a task's last slice.
 void CountTask(PyObject* task, PyObject* coroutine) {
   static thread_local int tasks = 0;
-  CountOne(&of_tasks, &tasks, task, [task, coroutine](PyObject* none) {
+  if (measuring || !of_tasks.Count(&tasks)) return;
+  MeasureBy(task, &of_tasks, [task, coroutine](PyObject* none) {
     PyObject* begins[] = {none, coroutine};
     PyObject* made[] = {none, task, Py_False};
     for (const bool begun : {false, true}) {
@@ -213,13 +213,16 @@ void CountTask(PyObject* task, PyObject* coroutine) {
       const Unseen unseen;
       Py_XDECREF(begun ? TaskMade(nullptr, made, 3) : TaskBegins(nullptr, begins, 2, nullptr));
     }
+    Slice around;
+    if (SliceBegins(task, &around)) SliceEnds(task, around);
     Finish(task);
   });
 }
 
 void CountSlice(PyObject* task) {
   static thread_local int slices = 0;
-  CountOne(&of_slices, &slices, task, [task](PyObject*) {
+  if (measuring || !of_slices.Count(&slices)) return;
+  MeasureBy(task, &of_slices, [task](PyObject*) {
     Slice around;
     if (SliceBegins(task, &around)) SliceEnds(task, around);
   });

@@ -489,6 +489,39 @@ def test_the_turns_of_greenlets_are_in_what_recording_cost(recorder):
     assert count == 100 and cost > 0
 
 
+COLLECTED = """
+import gc
+import crosscut, greenlet
+class Bin:
+    def __init__(self): self.me = self
+    def __del__(self):
+        for _ in range(20000):
+            with crosscut.operation("in a finalizer"): pass
+def turns():
+    while True: greenlet.getcurrent().parent.switch()
+other = greenlet.greenlet(turns)
+gc.disable()
+gc.set_threshold(THRESHOLD)
+for _ in range(30): other.switch()
+gc.collect()
+Bin()
+gc.enable()
+for _ in range(3): other.switch()
+gc.disable()
+"""
+
+
+@pytest.mark.parametrize("threshold", range(3, 7))
+def test_garbage_may_be_collected_while_turns_are_measured(recorder, threshold):
+    pytest.importorskip("greenlet")
+    recorder.python(COLLECTED.replace("THRESHOLD", str(threshold)))
+    if sys.version_info >= (3, 12):
+        return  # it is collected between two lines of the program
+    rows = {row["operation"]: row["count"]
+            for row in crosscut.read(recorder.run_dir).table("operations").rows()}
+    assert rows["in a finalizer"] == 20000
+
+
 TRACED = """
 import greenlet
 seen = []
