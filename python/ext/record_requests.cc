@@ -47,7 +47,9 @@ struct Task {
   uint64_t ran = 0;    // ticks
   // Ticks that tasks have run for a request beside, shared by these.
   std::shared_ptr<uint64_t> for_request = nullptr;
-  PyObject* coroutine = nullptr;  // borrowed, as long as create_task() lasts
+  // As long as create_task() lasts:
+  PyObject* coroutine = nullptr;  // borrowed
+  uint64_t begun = 0;             // tick, later by what those that it made ran in it
 };
 
 struct Tasks {
@@ -166,6 +168,30 @@ void Finish(PyObject* object) {
   if (task.number != 0) End(task.name, task.number, NsOf(task.ran));
 }
 
+// Whether a task that waits ran while it was made.
+bool HasRun(PyObject* coroutine) {
+#if PY_VERSION_HEX >= 0x030c0000
+  static PyObject* const suspended = PyUnicode_InternFromString("cr_suspended");
+  if (!PyCoro_CheckExact(coroutine)) return false;
+  const PendingException kept;
+  PyObject* answer = PyObject_GetAttr(coroutine, suspended);
+  if (answer == nullptr) PyErr_Clear();
+  Py_XDECREF(answer);
+  return answer == Py_True;
+#else
+  (void)coroutine;
+  return false;
+#endif
+}
+
+// What ran while it was made is the task's, and not what made it.
+void AddEager(OfThread* here, Task* task) {
+  const uint64_t ran = crosscut_now() - task->begun;
+  task->ran += ran;
+  if (task->for_request != nullptr) *task->for_request += ran;
+  (here->making.empty() ? here->slice.begin : here->making.back().begun) += ran;
+}
+
 PyObject* Coroutine(PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   if (count > 1) return args[1];
   const Py_ssize_t named = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
@@ -193,9 +219,13 @@ void MeasureBy(PyObject* task, CostMark* mark, Once once) {
     if (of->for_request != nullptr) for_request = *of->for_request;
   });
   if (!known) return;  // they are followed no more
+  Slice slice = ThisThread().slice;
+  const uint64_t begin = crosscut_now();
   measuring = true;
   mark->Measure(once);
   measuring = false;
+  slice.begin += crosscut_now() - begin;
+  ThisThread().slice = slice;
   const std::lock_guard lock(shared_mutex);
   AllTasks().by_address[task] = before;
   if (before.for_request != nullptr) *before.for_request = for_request;
@@ -289,6 +319,7 @@ PyObject* TaskBegins(PyObject*, PyObject* const* args, Py_ssize_t count, PyObjec
     task.number = task.name == 0 ? 0 : Begin(task.name);
     WithTask(here.slice.task, [&task](Task* maker) { task.for_request = maker->for_request; });
   }
+  task.begun = crosscut_now();
   here.making.push_back(task);
   Py_RETURN_TRUE;
 }
@@ -296,7 +327,7 @@ PyObject* TaskBegins(PyObject*, PyObject* const* args, Py_ssize_t count, PyObjec
 PyObject* TaskMade(PyObject*, PyObject* const* args, Py_ssize_t count) {
   OfThread& here = ThisThread();
   if (count != 3 || here.making.empty()) Py_RETURN_NONE;
-  const Task task = here.making.back();
+  Task task = here.making.back();
   here.making.pop_back();
   PyObject* const made = args[1];
   if (args[2] == Py_True || made == Py_None) {
@@ -305,6 +336,7 @@ PyObject* TaskMade(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
   const State state = StateOf(made);
   if (state == State::kUnknown) Py_RETURN_NONE;  // nothing would tell its end
+  if (state == State::kDone || HasRun(task.coroutine)) AddEager(&here, &task);
   {
     const std::lock_guard lock(shared_mutex);
     AllTasks().by_address[made] = task;
