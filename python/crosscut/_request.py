@@ -43,9 +43,10 @@ def _running() -> tuple[object, int]:
     """Who runs, and for how many ns so far: the task, else the thread; None where that is not
     known."""
     ran = _record.task_ran()
-    if ran >= 0:
-        return "task", ran
+    if ran is not None:
+        return ran
     events = sys.modules.get("asyncio.events")
     if events is not None and events._get_running_loop() is not None:
         return None, 0
-    return threading.get_ident(), time.thread_time_ns()
+    # Not by get_ident(): the next thread may have that of one that ended.
+    return threading.get_native_id(), time.thread_time_ns()

@@ -367,10 +367,15 @@ PyObject* TaskIs(PyObject*, PyObject* name) {
 }
 
 PyObject* TaskRan(PyObject*, PyObject*) {
-  const Slice& slice = ThisThread().slice;
-  uint64_t ran = 0;
-  const bool known = WithTask(slice.task, [&ran](Task* task) { ran = task->ran; });
-  return PyLong_FromLongLong(known ? NsOf(ran + crosscut_now() - slice.begin) : -1);
+  const OfThread& here = ThisThread();
+  const Slice& slice = here.slice;
+  Task task;
+  // While another is made it may run already.
+  if (!here.making.empty() || !WithTask(slice.task, [&task](Task* of) { task = *of; })) {
+    Py_RETURN_NONE;
+  }
+  const int64_t ran = NsOf(task.ran + crosscut_now() - slice.begin);
+  return Py_BuildValue("(nL)L", reinterpret_cast<Py_ssize_t>(slice.task), task.number, ran);
 }
 
 PyObject* RequestRan(PyObject*, PyObject*) {
