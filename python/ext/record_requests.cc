@@ -310,6 +310,8 @@ PyObject* TaskBegins(PyObject*, PyObject* const* args, Py_ssize_t count, PyObjec
   const Next next = std::exchange(here.next, Next::kTask);
   PyObject* const coroutine = Coroutine(args, count, keywords);
   if (coroutine == nullptr || !crosscut_recording()) Py_RETURN_NONE;
+  // A task factory makes it by create_task() again.
+  if (!here.making.empty() && here.making.back().coroutine == coroutine) Py_RETURN_NONE;
   Task task;
   task.coroutine = coroutine;
   if (next == Next::kBeside) {

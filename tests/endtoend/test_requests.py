@@ -262,6 +262,14 @@ PYTHON_TASKS = TASKS.replace("async def main():", """async def main():
     asyncio.get_running_loop().set_task_factory(
         lambda loop, coro, **options: asyncio.tasks._PyTask(coro, loop=loop, **options))""")
 
+TASKS_OF_A_FACTORY = TASKS.replace("async def main():", """def factory(loop, coro, **options):
+    loop.set_task_factory(None)
+    task = loop.create_task(coro, **options)
+    loop.set_task_factory(factory)
+    return task
+async def main():
+    asyncio.get_running_loop().set_task_factory(factory)""")
+
 POOL = """
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -277,8 +285,9 @@ finish()
 
 @pytest.mark.parametrize(("text", "counts"), [
     (TASKS, {"fetch": 200, "sleep": 12, "fails": 12}),
-    (PYTHON_TASKS, {"fetch": 200, "sleep": 12, "fails": 12}), (POOL, {"work": 200}),
-], ids=["asyncio", "tasks of Python", "threads"])
+    (PYTHON_TASKS, {"fetch": 200, "sleep": 12, "fails": 12}),
+    (TASKS_OF_A_FACTORY, {"fetch": 200, "sleep": 12, "fails": 12}), (POOL, {"work": 200}),
+], ids=["asyncio", "tasks of Python", "tasks of a factory", "threads"])
 def test_tasks_are_requests_where_nothing_else_repeats(tmp_path, text, counts):
     result = record_script(tmp_path / "run", HEAD + text)
     assert result.returncode == 0, result.stderr
