@@ -44,7 +44,9 @@ enum class Next : uint8_t { kTask, kRequest, kBeside };
 struct Task {
   uint32_t name = 0;
   int64_t number = 0;  // 0: somebody else marks its request, or nobody
-  uint64_t ran = 0;    // ticks
+  // It is none but by TaskIs(): its process has steps.
+  bool left_out = false;
+  uint64_t ran = 0;  // ticks
   // Ticks that tasks have run for a request beside, shared by these.
   std::shared_ptr<uint64_t> for_request = nullptr;
   // As long as create_task() lasts:
@@ -166,6 +168,12 @@ void Finish(PyObject* object) {
     all.erase(at);
   }
   if (task.number != 0) End(task.name, task.number, NsOf(task.ran));
+}
+
+// To mark there takes twice as long, and no comparison with control steps would show it.
+bool InControlStep() {
+  return __atomic_load_n(&crosscut_this_thread->enabled, __ATOMIC_RELAXED) != 1 &&
+         crosscut_in_control() != 0;
 }
 
 // Whether a task that waits ran while it was made.
@@ -317,7 +325,8 @@ PyObject* TaskBegins(PyObject*, PyObject* const* args, Py_ssize_t count, PyObjec
   if (next == Next::kBeside) {
     task.for_request = std::make_shared<uint64_t>(0);
   } else {
-    task.name = NameOfCoroutine(coroutine, next == Next::kTask);
+    task.left_out = next == Next::kTask && InControlStep();
+    task.name = task.left_out ? 0 : NameOfCoroutine(coroutine, next == Next::kTask);
     task.number = task.name == 0 ? 0 : Begin(task.name);
     WithTask(here.slice.task, [&task](Task* maker) { task.for_request = maker->for_request; });
   }
@@ -363,8 +372,16 @@ PyObject* NextTask(PyObject*, PyObject* what) {
 PyObject* TaskIs(PyObject*, PyObject* name) {
   const unsigned long id = PyLong_AsUnsignedLong(name);
   if (PyErr_Occurred() != nullptr) return nullptr;
-  const bool known = WithTask(ThisThread().slice.task,
-                              [id](Task* task) { task->name = static_cast<uint32_t>(id); });
+  const auto text = static_cast<uint32_t>(id);
+  bool left_out = false;
+  const bool known = WithTask(ThisThread().slice.task, [&](Task* task) {
+    task->name = text;
+    left_out = std::exchange(task->left_out, false);
+  });
+  if (left_out) {
+    const int64_t number = Begin(text);
+    WithTask(ThisThread().slice.task, [number](Task* task) { task->number = number; });
+  }
   return PyBool_FromLong(known);
 }
 
