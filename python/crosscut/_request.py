@@ -14,7 +14,7 @@ from crosscut.adapters import requests
 class request:  # noqa: N801: read as the verbs beside it
     """One request of that name, from the begin of a `with` block to its end, on whatever threads;
     others may go on meanwhile. For servers that Crosscut does not know: the report then tells how
-    many there were, how long they took and how many went on at once. Takes two or three
+    many there were, how long they took and how many went on at once. Takes two to three
     microseconds.
 
     name    Of the route or handler: requests of one name are told together.
@@ -43,9 +43,10 @@ def _running() -> tuple[object, int]:
     """Who runs, and for how many ns so far: the task, else the thread; None where that is not
     known."""
     ran = _record.task_ran()
-    if ran >= 0:
-        return "task", ran
+    if ran is not None:
+        return ran
     events = sys.modules.get("asyncio.events")
     if events is not None and events._get_running_loop() is not None:
         return None, 0
-    return threading.get_ident(), time.thread_time_ns()
+    # Not by get_ident(): the next thread may have that of one that ended.
+    return threading.get_native_id(), time.thread_time_ns()

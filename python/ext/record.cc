@@ -391,7 +391,7 @@ PyMethodDef functions[] = {
     {"task_made", Function(TaskMade), METH_FASTCALL, "After create_task()."},
     {"next_task", NextTask, METH_O, "What the next task of this thread is."},
     {"task_is", TaskIs, METH_O, "name: of the request that the running task handles."},
-    {"task_ran", TaskRan, METH_NOARGS, "For how many ns the running task has run; -1: not known."},
+    {"task_ran", TaskRan, METH_NOARGS, "The running task, and its ns so far; None: not known."},
     {"request_ran", RequestRan, METH_NOARGS, "Likewise, of all tasks of the request it is of."},
     {"flow_out", Function(FlowOutFunction), METH_FASTCALL,
      "key, part=0: an arrow leaves the innermost open span."},

@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "crosscut/calibrate.h"
 #include "crosscut/crosscut.h"
@@ -19,19 +20,42 @@ namespace crosscut::python {
 // One for each kind of work; never destroyed.
 class CostMark {
  public:
-  // `text` lives as long: the probe's name, and the event's.
-  explicit CostMark(const char* text) : text_(text) {}
+  // `text` lives as long: the probe's name, and the event's. `records`: so does the work.
+  explicit CostMark(const char* text, bool records = false) : text_(text), records_(records) {}
 
-  // One more; `so_far`: how many there were of this thread. At the first that is `calm`, which is
-  // where nothing that the work would touch is open, it is measured by `once`, which does it for an
-  // object that nobody else has. What `once` records is dropped. Needs the GIL, where there is one.
-  template <class Once>
-  void Count(int* so_far, bool calm, Once once) {
-    if (++*so_far % kPerMark != 0) return;
-    const PendingException kept;
-    if (calm && !calibrated_.exchange(true)) Calibrate(once);
+  // One more; `so_far`: how many there were of this thread. True: Measure() is to follow now, or
+  // may at a later one. Needs the GIL, where there is one.
+  bool Count(int* so_far) {
+    if (++*so_far % kPerMark != 0) return false;
     crosscut_instant(crosscut_intern(text_, SIZE_MAX, CROSSCUT_SPAN, CROSSCUT_LAYER_NONE,
                                      CROSSCUT_NO_LAYER, Probe()));
+    // In pauses and control steps less is recorded.
+    return __atomic_load_n(&crosscut_this_thread->enabled, __ATOMIC_RELAXED) == 1 && !measured_;
+  }
+
+  // What it costs, by `once`, which does the work for an object that nobody else has; once per
+  // process, where nothing that the work would touch is open. What `once` records is dropped, so it
+  // must run no code of others then: a collection of garbage would.
+  template <class Once>
+  void Measure(Once once) {
+    if (measured_.exchange(true)) return;
+    const PendingException kept;
+    PyObject* none = PySet_New(nullptr);
+    if (none == nullptr) return PyErr_Clear();
+    const uint32_t ours =
+        crosscut_intern("setting up", SIZE_MAX, CROSSCUT_SPAN, CROSSCUT_OVERHEAD, 0, 0);
+    crosscut_begin(ours);
+    std::array<double, kRounds> ticks;  // of a mark's
+    const bool timed = Time(none, &ticks, once);
+    crosscut_end_named(ours);
+    Py_DECREF(none);
+    if (!timed) return;
+    std::sort(ticks.begin(), ticks.end());
+    const auto ps = [](double of) {
+      return static_cast<int64_t>(1000 * crosscut_ns_per_tick() * of);
+    };
+    crosscut_probe_cost(Probe(), 0, ps(ticks[kRounds / 2]), ps(ticks[1]), ps(ticks[kRounds - 2]),
+                        kRounds * kRepeats);
   }
 
  private:
@@ -41,31 +65,23 @@ class CostMark {
     return crosscut_intern(text_, SIZE_MAX, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
   }
 
+  // False where there is no memory for what is to be dropped.
   template <class Once>
-  void Calibrate(Once once) {
-    PyObject* none = PySet_New(nullptr);
-    if (none == nullptr) return PyErr_Clear();
-    std::array<double, kRounds> ticks;  // of a mark's
-    {
-      PrivateChunk chunk;
-      for (double& round : ticks) {
-        if (chunk.ok()) chunk.Record(true);
-        const uint64_t begin = crosscut_ticks_();
-        for (int i = 0; i < kRepeats * kPerMark; ++i) once(none);
-        round = static_cast<double>(crosscut_ticks_() - begin) / kRepeats;
-      }
+  bool Time(PyObject* none, std::array<double, kRounds>* ticks, Once once) const {
+    std::optional<PrivateChunk> chunk;
+    if (records_ && !chunk.emplace().ok()) return false;
+    for (double& round : *ticks) {
+      if (chunk) chunk->Record(true);
+      const uint64_t begin = crosscut_ticks_();
+      for (int i = 0; i < kRepeats * kPerMark; ++i) once(none);
+      round = static_cast<double>(crosscut_ticks_() - begin) / kRepeats;
     }
-    Py_DECREF(none);
-    std::sort(ticks.begin(), ticks.end());
-    const auto ps = [](double of) {
-      return static_cast<int64_t>(1000 * crosscut_ns_per_tick() * of);
-    };
-    crosscut_probe_cost(Probe(), 0, ps(ticks[kRounds / 2]), ps(ticks[1]), ps(ticks[kRounds - 2]),
-                        kRounds * kRepeats);
+    return true;
   }
 
   const char* text_;
-  std::atomic<bool> calibrated_{false};
+  const bool records_;
+  std::atomic<bool> measured_{false};
 };
 
 }  // namespace crosscut::python

@@ -44,10 +44,14 @@ enum class Next : uint8_t { kTask, kRequest, kBeside };
 struct Task {
   uint32_t name = 0;
   int64_t number = 0;  // 0: somebody else marks its request, or nobody
-  uint64_t ran = 0;    // ticks
+  // It is none but by TaskIs(): its process has steps.
+  bool left_out = false;
+  uint64_t ran = 0;  // ticks
   // Ticks that tasks have run for a request beside, shared by these.
   std::shared_ptr<uint64_t> for_request = nullptr;
-  PyObject* coroutine = nullptr;  // borrowed, as long as create_task() lasts
+  // As long as create_task() lasts:
+  PyObject* coroutine = nullptr;  // borrowed
+  uint64_t begun = 0;             // tick, later by what those that it made ran in it
 };
 
 struct Tasks {
@@ -166,6 +170,36 @@ void Finish(PyObject* object) {
   if (task.number != 0) End(task.name, task.number, NsOf(task.ran));
 }
 
+// To mark there takes twice as long, and no comparison with control steps would show it.
+bool InControlStep() {
+  return __atomic_load_n(&crosscut_this_thread->enabled, __ATOMIC_RELAXED) != 1 &&
+         crosscut_in_control() != 0;
+}
+
+// Whether a task that waits ran while it was made.
+bool HasRun(PyObject* coroutine) {
+#if PY_VERSION_HEX >= 0x030c0000
+  static PyObject* const suspended = PyUnicode_InternFromString("cr_suspended");
+  if (!PyCoro_CheckExact(coroutine)) return false;
+  const PendingException kept;
+  PyObject* answer = PyObject_GetAttr(coroutine, suspended);
+  if (answer == nullptr) PyErr_Clear();
+  Py_XDECREF(answer);
+  return answer == Py_True;
+#else
+  (void)coroutine;
+  return false;
+#endif
+}
+
+// What ran while it was made is the task's, and not what made it.
+void AddEager(OfThread* here, Task* task) {
+  const uint64_t ran = crosscut_now() - task->begun;
+  task->ran += ran;
+  if (task->for_request != nullptr) *task->for_request += ran;
+  (here->making.empty() ? here->slice.begin : here->making.back().begun) += ran;
+}
+
 PyObject* Coroutine(PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   if (count > 1) return args[1];
   const Py_ssize_t named = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
@@ -179,33 +213,37 @@ PyObject* Coroutine(PyObject* const* args, Py_ssize_t count, PyObject* keywords)
 
 // ---- What they cost ----
 
-CostMark of_tasks("requests of tasks (64 tasks)"), of_slices("requests of tasks (64 slices)");
+CostMark of_tasks("requests of tasks (64 tasks)", /*records=*/true);
+CostMark of_slices("requests of tasks (64 slices)");
+thread_local bool measuring = false;  // one of them, by what would be counted
 
-// Measures by `task`, which is followed and goes on as if nothing had been. None is measured in
-// another's measurement.
+// Measures by `task`, which is followed and goes on as if nothing had been.
 template <class Once>
-void CountOne(CostMark* mark, int* so_far, PyObject* task, Once once) {
-  static thread_local bool counting = false;
-  if (std::exchange(counting, true)) return;
+void MeasureBy(PyObject* task, CostMark* mark, Once once) {
   Task before;
   uint64_t for_request = 0;
-  const bool calm = WithTask(task, [&](Task* of) {
+  const bool known = WithTask(task, [&](Task* of) {
     before = *of;
     if (of->for_request != nullptr) for_request = *of->for_request;
   });
-  mark->Count(so_far, calm, once);
-  if (calm) {
-    const std::lock_guard lock(shared_mutex);
-    AllTasks().by_address[task] = before;
-    if (before.for_request != nullptr) *before.for_request = for_request;
-  }
-  counting = false;
+  if (!known) return;  // they are followed no more
+  Slice slice = ThisThread().slice;
+  const uint64_t begin = crosscut_now();
+  measuring = true;
+  mark->Measure(once);
+  measuring = false;
+  slice.begin += crosscut_now() - begin;
+  ThisThread().slice = slice;
+  const std::lock_guard lock(shared_mutex);
+  AllTasks().by_address[task] = before;
+  if (before.for_request != nullptr) *before.for_request = for_request;
 }
 
-// What stands around create_task(), and the end.
+// What stands around create_task(), and a task's last slice.
 void CountTask(PyObject* task, PyObject* coroutine) {
   static thread_local int tasks = 0;
-  CountOne(&of_tasks, &tasks, task, [task, coroutine](PyObject* none) {
+  if (measuring || !of_tasks.Count(&tasks)) return;
+  MeasureBy(task, &of_tasks, [task, coroutine](PyObject* none) {
     PyObject* begins[] = {none, coroutine};
     PyObject* made[] = {none, task, Py_False};
     for (const bool begun : {false, true}) {
@@ -213,13 +251,16 @@ void CountTask(PyObject* task, PyObject* coroutine) {
       const Unseen unseen;
       Py_XDECREF(begun ? TaskMade(nullptr, made, 3) : TaskBegins(nullptr, begins, 2, nullptr));
     }
+    Slice around;
+    if (SliceBegins(task, &around)) SliceEnds(task, around);
     Finish(task);
   });
 }
 
 void CountSlice(PyObject* task) {
   static thread_local int slices = 0;
-  CountOne(&of_slices, &slices, task, [task](PyObject*) {
+  if (measuring || !of_slices.Count(&slices)) return;
+  MeasureBy(task, &of_slices, [task](PyObject*) {
     Slice around;
     if (SliceBegins(task, &around)) SliceEnds(task, around);
   });
@@ -277,15 +318,19 @@ PyObject* TaskBegins(PyObject*, PyObject* const* args, Py_ssize_t count, PyObjec
   const Next next = std::exchange(here.next, Next::kTask);
   PyObject* const coroutine = Coroutine(args, count, keywords);
   if (coroutine == nullptr || !crosscut_recording()) Py_RETURN_NONE;
+  // A task factory makes it by create_task() again.
+  if (!here.making.empty() && here.making.back().coroutine == coroutine) Py_RETURN_NONE;
   Task task;
   task.coroutine = coroutine;
   if (next == Next::kBeside) {
     task.for_request = std::make_shared<uint64_t>(0);
   } else {
-    task.name = NameOfCoroutine(coroutine, next == Next::kTask);
+    task.left_out = next == Next::kTask && InControlStep();
+    task.name = task.left_out ? 0 : NameOfCoroutine(coroutine, next == Next::kTask);
     task.number = task.name == 0 ? 0 : Begin(task.name);
     WithTask(here.slice.task, [&task](Task* maker) { task.for_request = maker->for_request; });
   }
+  task.begun = crosscut_now();
   here.making.push_back(task);
   Py_RETURN_TRUE;
 }
@@ -293,7 +338,7 @@ PyObject* TaskBegins(PyObject*, PyObject* const* args, Py_ssize_t count, PyObjec
 PyObject* TaskMade(PyObject*, PyObject* const* args, Py_ssize_t count) {
   OfThread& here = ThisThread();
   if (count != 3 || here.making.empty()) Py_RETURN_NONE;
-  const Task task = here.making.back();
+  Task task = here.making.back();
   here.making.pop_back();
   PyObject* const made = args[1];
   if (args[2] == Py_True || made == Py_None) {
@@ -302,6 +347,7 @@ PyObject* TaskMade(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
   const State state = StateOf(made);
   if (state == State::kUnknown) Py_RETURN_NONE;  // nothing would tell its end
+  if (state == State::kDone || HasRun(task.coroutine)) AddEager(&here, &task);
   {
     const std::lock_guard lock(shared_mutex);
     AllTasks().by_address[made] = task;
@@ -326,16 +372,29 @@ PyObject* NextTask(PyObject*, PyObject* what) {
 PyObject* TaskIs(PyObject*, PyObject* name) {
   const unsigned long id = PyLong_AsUnsignedLong(name);
   if (PyErr_Occurred() != nullptr) return nullptr;
-  const bool known = WithTask(ThisThread().slice.task,
-                              [id](Task* task) { task->name = static_cast<uint32_t>(id); });
+  const auto text = static_cast<uint32_t>(id);
+  bool left_out = false;
+  const bool known = WithTask(ThisThread().slice.task, [&](Task* task) {
+    task->name = text;
+    left_out = std::exchange(task->left_out, false);
+  });
+  if (left_out) {
+    const int64_t number = Begin(text);
+    WithTask(ThisThread().slice.task, [number](Task* task) { task->number = number; });
+  }
   return PyBool_FromLong(known);
 }
 
 PyObject* TaskRan(PyObject*, PyObject*) {
-  const Slice& slice = ThisThread().slice;
-  uint64_t ran = 0;
-  const bool known = WithTask(slice.task, [&ran](Task* task) { ran = task->ran; });
-  return PyLong_FromLongLong(known ? NsOf(ran + crosscut_now() - slice.begin) : -1);
+  const OfThread& here = ThisThread();
+  const Slice& slice = here.slice;
+  Task task;
+  // While another is made it may run already.
+  if (!here.making.empty() || !WithTask(slice.task, [&task](Task* of) { task = *of; })) {
+    Py_RETURN_NONE;
+  }
+  const int64_t ran = NsOf(task.ran + crosscut_now() - slice.begin);
+  return Py_BuildValue("(nL)L", reinterpret_cast<Py_ssize_t>(slice.task), task.number, ran);
 }
 
 PyObject* RequestRan(PyObject*, PyObject*) {

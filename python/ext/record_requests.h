@@ -32,7 +32,8 @@ PyObject* TaskMade(PyObject* module, PyObject* const* args, Py_ssize_t count);
 PyObject* NextTask(PyObject* module, PyObject* what);
 // task_is(name): the task that this thread runs handles a request of that name.
 PyObject* TaskIs(PyObject* module, PyObject* name);
-// task_ran(): for how many ns the task that this thread runs has run; -1: not known.
+// task_ran(): the task that this thread runs, as a value that no other has, and for how many ns it
+// has run; None: not known.
 PyObject* TaskRan(PyObject* module, PyObject*);
 // request_ran(): for how many ns tasks have run for the request "beside" whose task this thread
 // runs: that task, what it made, and so on; -1: not known.

@@ -68,7 +68,8 @@ CostMark of_switches("operations of tasks (64 switches)");
 
 void CountSlice(PyObject* callback) {
   static thread_local int slices = 0;
-  of_slices.Count(&slices, /*calm=*/true, [callback](PyObject* none) {
+  if (!of_slices.Count(&slices)) return;
+  of_slices.Measure([callback](PyObject* none) {
     Py_XDECREF(CodeThatCalls() != nullptr ? BoundTo(callback) : nullptr);
     LeaveTask(none, EnterTask(none));
   });
@@ -101,7 +102,8 @@ void Switched(PyObject* event, PyObject* both) {
   static thread_local int switches = 0;
   if (!PyTuple_Check(both) || PyTuple_GET_SIZE(both) != 2) return;
   const bool idle = SwitchTask(PyTuple_GET_ITEM(both, 0), PyTuple_GET_ITEM(both, 1));
-  of_switches.Count(&switches, idle, [event](PyObject* none) {
+  if (!of_switches.Count(&switches) || !idle) return;
+  of_switches.Measure([event](PyObject* none) {
     PyObject* args = Py_BuildValue("(O(OO))", event, none, none);
     if (args == nullptr) return PyErr_Clear();
     PyObject* to = PyTuple_GET_ITEM(args, 1);

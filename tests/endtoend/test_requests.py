@@ -262,6 +262,14 @@ PYTHON_TASKS = TASKS.replace("async def main():", """async def main():
     asyncio.get_running_loop().set_task_factory(
         lambda loop, coro, **options: asyncio.tasks._PyTask(coro, loop=loop, **options))""")
 
+TASKS_OF_A_FACTORY = TASKS.replace("async def main():", """def factory(loop, coro, **options):
+    loop.set_task_factory(None)
+    task = loop.create_task(coro, **options)
+    loop.set_task_factory(factory)
+    return task
+async def main():
+    asyncio.get_running_loop().set_task_factory(factory)""")
+
 POOL = """
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -277,8 +285,9 @@ finish()
 
 @pytest.mark.parametrize(("text", "counts"), [
     (TASKS, {"fetch": 200, "sleep": 12, "fails": 12}),
-    (PYTHON_TASKS, {"fetch": 200, "sleep": 12, "fails": 12}), (POOL, {"work": 200}),
-], ids=["asyncio", "tasks of Python", "threads"])
+    (PYTHON_TASKS, {"fetch": 200, "sleep": 12, "fails": 12}),
+    (TASKS_OF_A_FACTORY, {"fetch": 200, "sleep": 12, "fails": 12}), (POOL, {"work": 200}),
+], ids=["asyncio", "tasks of Python", "tasks of a factory", "threads"])
 def test_tasks_are_requests_where_nothing_else_repeats(tmp_path, text, counts):
     result = record_script(tmp_path / "run", HEAD + text)
     assert result.returncode == 0, result.stderr
@@ -336,6 +345,44 @@ def test_a_program_marks_requests_itself(tmp_path):
     assert rows["odd"]["running_ns"] < rows["odd"]["waiting_ns"]
     assert rows["work"]["running_ns"] <= rows["work"]["max_ns"]
     assert rows["work"]["waiting_ns"] < rows["work"]["max_ns"]
+
+
+HANDED_ON = """
+import asyncio, crosscut
+def work(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end: pass
+async def begins(): return crosscut.request("of two tasks").__enter__()
+async def ends(queue):
+    work(0.02)
+    request = await queue.get()
+    await asyncio.sleep(0.001)
+    request.__exit__(None, None, None)
+async def main():
+    queue = asyncio.Queue()
+    task = asyncio.create_task(ends(queue))
+    queue.put_nowait(await asyncio.create_task(begins()))
+    await task
+asyncio.run(main())
+begun = []
+def begin(): begun.append(crosscut.request("of two threads").__enter__())
+def end():
+    work(0.05)
+    time.sleep(0.1)
+    begun.pop().__exit__(None, None, None)
+for target in (begin, end):
+    thread = threading.Thread(target=target)
+    thread.start()
+    thread.join()
+"""
+
+
+def test_who_worked_for_a_request_is_not_known_where_another_ends_it(tmp_path):
+    result = record_script(tmp_path / "run", HEAD + HANDED_ON)
+    assert result.returncode == 0, result.stderr
+    rows = requests_of(tmp_path / "run")
+    assert {name: row["running_ns"] for name, row in rows.items()} == {
+        "of two tasks": "", "of two threads": ""}
 
 
 # As where a loop runs in a task's slice (nest_asyncio).

@@ -277,3 +277,56 @@ def test_what_an_eager_task_has_open_counts_while_it_runs(itself, recorder):
     of = {row["name"]: row["parent"] for row in rows}
     child = [row["span"] for row in rows if row["name"] == "child"]
     assert of["main"] is None and of["part of child"] == child[-1] and len(child) == 2
+
+
+EAGER_REQUESTS = """
+import asyncio, sys, time
+
+if not hasattr(asyncio, "eager_task_factory"):
+    sys.exit()
+
+ran = {"waits": 0, "ends": 0, "makes": 0}
+
+def busy(name):
+    begin = time.perf_counter_ns()
+    while time.perf_counter_ns() - begin < 10_000_000:
+        pass
+    ran[name] += time.perf_counter_ns() - begin
+
+async def waits():
+    busy("waits")
+    await asyncio.sleep(0.001)
+
+async def ends():
+    busy("ends")
+
+async def makes():
+    await asyncio.gather(asyncio.create_task(waits()), asyncio.create_task(ends()))
+
+async def main():
+    asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
+    for _ in range(10):
+        begin = time.perf_counter_ns()
+        task = asyncio.create_task(makes())
+        ran["makes"] += time.perf_counter_ns() - begin
+        await task
+
+asyncio.run(main())
+print(*ran.values())
+"""
+
+
+@pytest.mark.parametrize("version", SERVED)
+def test_an_eager_task_runs_while_it_is_made_and_not_what_made_it(recorder, version):
+    done = recorder.record(INTERPRETERS[version][0], "-c", EAGER_REQUESTS, timeout=60)
+    assert done.returncode == 0, done.stderr
+    if not done.stdout:
+        return
+    waits, ends, makes = map(int, done.stdout.split())
+    rows = {row["request"]: row for row in crosscut.read(recorder.run_dir).table("requests").rows()}
+    assert {name: row["count"] for name, row in rows.items() if name != "main"} == {
+        "waits": 10, "ends": 10, "makes": 10}
+    assert 10 * rows["waits"]["running_ns"] >= waits - 5000
+    assert 10 * rows["ends"]["running_ns"] >= ends - 5000
+    # Beside what the program measured there are its later slices.
+    assert 10 * rows["makes"]["running_ns"] < makes - waits - ends + 100_000_000

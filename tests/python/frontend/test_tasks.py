@@ -9,7 +9,7 @@ import sys
 
 import crosscut
 import pytest
-from recording import PACKAGE, environment
+from recording import COMMAND, PACKAGE, environment
 from task_model import judge
 
 TASKS = '''
@@ -471,6 +471,39 @@ def test_following_tasks_is_in_what_recording_cost_and_changes_no_request(record
     assert [(row["count"], row["open"]) for row in turns] == [(6400, 0)]
 
 
+IN_STEPS = """
+import asyncio
+import crosscut
+from crosscut import _record
+from crosscut.adapters import requests
+loop = asyncio.new_event_loop()
+async def turn():
+    await asyncio.sleep(0)
+async def call():
+    await asyncio.sleep(0)
+    assert _record.task_is(requests.name("called"))
+for _ in range(200):
+    crosscut.step()
+    loop.run_until_complete(turn())
+    loop.run_until_complete(call())
+crosscut.step_end()
+"""
+
+
+def test_tasks_in_control_steps_are_left_out_unless_they_are_requests(recorder):
+    done = recorder.record(sys.executable, "-c", IN_STEPS, flags=("--plan=control=50",))
+    assert done.returncode == 0, done.stderr
+    run = crosscut.read(recorder.run_dir)
+    exported = recorder.folder / "trace.json"
+    recorder.plain(COMMAND, "export", recorder.run_dir, "--to=chrome", "-o", exported)
+    names = collections.Counter(event["name"] for event in json.loads(
+        exported.read_text())["traceEvents"])
+    profiled = sum(not row["control"] for row in run.table("steps").rows())
+    assert 0 < names["turn"] == profiled < 200
+    requests = {row["request"]: (row["count"], row["open"]) for row in run.table("requests").rows()}
+    assert requests == {"called": (200, 0)}
+
+
 SWITCHES = """
 import greenlet
 def turns():
@@ -487,6 +520,39 @@ def test_the_turns_of_greenlets_are_in_what_recording_cost(recorder):
     counts = {row["probe"]: (row["count"], row["total_ns"]) for row in rows}
     count, cost = counts["operations of tasks (64 switches)"]
     assert count == 100 and cost > 0
+
+
+COLLECTED = """
+import gc
+import crosscut, greenlet
+class Bin:
+    def __init__(self): self.me = self
+    def __del__(self):
+        for _ in range(20000):
+            with crosscut.operation("in a finalizer"): pass
+def turns():
+    while True: greenlet.getcurrent().parent.switch()
+other = greenlet.greenlet(turns)
+gc.disable()
+gc.set_threshold(THRESHOLD)
+for _ in range(30): other.switch()
+gc.collect()
+Bin()
+gc.enable()
+for _ in range(3): other.switch()
+gc.disable()
+"""
+
+
+@pytest.mark.parametrize("threshold", range(3, 7))
+def test_garbage_may_be_collected_while_turns_are_measured(recorder, threshold):
+    pytest.importorskip("greenlet")
+    recorder.python(COLLECTED.replace("THRESHOLD", str(threshold)))
+    if sys.version_info >= (3, 12):
+        return  # it is collected between two lines of the program
+    rows = {row["operation"]: row["count"]
+            for row in crosscut.read(recorder.run_dir).table("operations").rows()}
+    assert rows["in a finalizer"] == 20000
 
 
 TRACED = """
