@@ -49,15 +49,17 @@ void KeepWhatRepeats(bool steps, std::vector<Request>* requests) {
 
 }  // namespace
 
-std::vector<Request> RequestsOf(const Trace& trace, ProcessId process) {
-  std::vector<Request> out;
+std::vector<std::vector<Request>> RequestsByProcess(const Trace& trace) {
+  std::vector<std::vector<Request>> out(trace.processes.size());
   const Reader reader(trace);
   for (const Track& track : trace.tracks) {
-    if (track.process == process && track.kind == TrackKind::kAsync) reader.Read(track, &out);
+    if (track.kind == TrackKind::kAsync) reader.Read(track, &out[track.process.value]);
   }
-  KeepWhatRepeats(!trace.processes[process.value].steps.empty(), &out);
-  std::stable_sort(out.begin(), out.end(),
-                   [](const Request& a, const Request& b) { return a.begin_ns < b.begin_ns; });
+  for (size_t p = 0; p < out.size(); ++p) {
+    KeepWhatRepeats(!trace.processes[p].steps.empty(), &out[p]);
+    std::stable_sort(out[p].begin(), out[p].end(),
+                     [](const Request& a, const Request& b) { return a.begin_ns < b.begin_ns; });
+  }
   return out;
 }
 

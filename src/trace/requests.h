@@ -20,9 +20,9 @@ struct Request {
 // So many tasks of one function make requests of them.
 inline constexpr int64_t kFewestTasks = 10;
 
-// The requests of the process by begin. Tasks are requests only where nothing else repeats: in a
+// By process: its requests by begin. Tasks are requests only where nothing else repeats: in a
 // process without steps and without other requests.
-std::vector<Request> RequestsOf(const Trace& trace, ProcessId process);
+std::vector<std::vector<Request>> RequestsByProcess(const Trace& trace);
 
 // When at least one was handled: disjoint, in order. Requires: `requests` are in order of begin.
 std::vector<Interval> Served(const std::vector<Request>& requests);

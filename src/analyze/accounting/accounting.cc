@@ -103,11 +103,13 @@ std::vector<Cell> CellsByOperation(const ProcessAccount& account) {
 }
 
 Accounting::Accounting(const trace::Trace& trace)
-    : names(trace), tracks(TracksByProcess(trace)), own(kMaxProbes + 1) {
+    : names(trace),
+      tracks(TracksByProcess(trace)),
+      requests(trace::RequestsByProcess(trace)),
+      own(kMaxProbes + 1) {
   events.reserve(trace.processes.size());
   processes.reserve(trace.processes.size());
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    requests.push_back(trace::RequestsOf(trace, {p}));
     std::vector<trace::Interval> served = trace::Served(requests[p]);
     if (!trace::IsServer(trace, {p}, served)) served.clear();
     events.emplace_back(trace.processes[p], served);
