@@ -289,6 +289,23 @@ TEST(Tables, ASlowStepIsAnOutlierAndItsLayerIsNamed) {
   EXPECT_NEAR(static_cast<double>(got.integers("grew_ns")[0]), 8000, 10);
 }
 
+// The limit is the median and five times how far the median step is from it, or a tenth of it.
+TEST(Tables, AStepExactlyAtTheLimitIsNoOutlier) {
+  for (const auto& [apart, limit] : {std::pair{0, 1100}, {10, 1100}, {40, 1200}}) {
+    TestTrace t;
+    const auto p = t.Process("p", 0, 1'000'000);
+    t.Spans(t.Lead(p), Layer::kFramework, {{10, 20}});
+    for (int64_t i = 0; i < 41; ++i) {
+      const int64_t length = i == 20 ? limit : i == 30 ? limit + 1 : 1000 + apart * (i % 3 - 1);
+      t.Step(p, i * 10000, i * 10000 + length, 3);
+    }
+    const Table got = Compute(t.Finish(), "outliers");
+    EXPECT_THAT(got.integers("step"), ElementsAre(30)) << apart;
+    EXPECT_THAT(got.integers("wall_ns"), ElementsAre(limit + 1)) << apart;
+    EXPECT_THAT(got.integers("median_ns"), ElementsAre(1000)) << apart;
+  }
+}
+
 // Of steps that are not profiled the length is known.
 TEST(Tables, ASlowStepIsAnOutlierAtEveryLevel) {
   for (const uint8_t level : {trace::kControlLevel, trace::kMarksLevel}) {

@@ -1,13 +1,18 @@
 // A ring by itself: its slots of losses, and what of it stays mapped.
+#include <errno.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "src/collect/chunk_ring.h"
 #include "src/collect/clock.h"
@@ -73,12 +78,29 @@ long MappedPages() {
   return pages;
 }
 
+// Sees to it that the kernel's next gap of so many bytes does not begin where a chunk might.
+// Returns the pages that it has put in the way.
+std::vector<void*> PushOffAlignment(size_t bytes) {
+  std::vector<void*> pages;
+  while (true) {
+    char* const gap = static_cast<char*>(
+        mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    munmap(gap, bytes);
+    if (reinterpret_cast<uintptr_t>(gap) % format::kRingChunkBytes != 0) return pages;
+    pages.push_back(mmap(gap + bytes - kPageBytes, kPageBytes, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0));
+  }
+}
+
 TEST_F(RingTest, OnceUnmappedNothingOfItIsLeftInTheAddressSpace) {
   constexpr uint64_t kChunks = 8;  // large ones are aligned by the kernel already
+  constexpr size_t kSpace = format::kRingHeaderBytes + (kChunks + 1) * format::kRingChunkBytes;
   const auto once = [this] {
+    const std::vector<void*> pages = PushOffAlignment(kSpace);
     ChunkRing ring;
     ASSERT_EQ(Create(&ring, kChunks), 0);
     ring.Unmap();
+    for (void* const page : pages) munmap(page, kPageBytes);
   };
   once();
   const long before = MappedPages();
@@ -87,6 +109,29 @@ TEST_F(RingTest, OnceUnmappedNothingOfItIsLeftInTheAddressSpace) {
   EXPECT_EQ(MappedBytes(), counted);
   EXPECT_LT(MappedPages() - before, 50);  // a page each
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need the addresses
+// Where there is memory for the ring's pages and none for its tables.
+TEST_F(RingTest, OfOneThatCouldNotBeMadeNothingIsLeft) {
+  constexpr uint64_t kChunks = 20'000;
+  const long before = MappedPages();
+  const size_t counted = MappedBytes();
+  const auto bytes = static_cast<size_t>(before) * kPageBytes + format::kRingHeaderBytes +
+                     (kChunks + 2) * format::kRingChunkBytes;
+  rlimit usual;
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &usual), 0);
+  const rlimit tight = {bytes, usual.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &tight), 0);
+  ChunkRing ring;
+  const int error = Create(&ring, kChunks);
+  setrlimit(RLIMIT_AS, &usual);
+  EXPECT_EQ(error, ENOMEM);
+  EXPECT_EQ(MappedBytes(), counted);
+  EXPECT_LT(MappedPages() - before, 100);
+  EXPECT_TRUE(std::filesystem::is_empty(dir_));
+}
+
+#endif
 
 TEST_F(RingTest, PagesThatWereGivenBackAreNotMapped) {
   const long before = MappedPages();

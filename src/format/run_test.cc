@@ -99,6 +99,38 @@ class RunTest : public ::testing::Test {
     ASSERT_TRUE(writer->AppendEvents(7, {&piece, 1}).ok());
   }
 
+  // A process that is gone: its ring in this state, with a name and these words of its session; all
+  // in its log, too, where `logged`.
+  void Leave(uint32_t state, const std::vector<uint64_t>& words, bool logged) const {
+    RingBuilder ring(2, kNonce);
+    ring.header().state = state;
+    ring.header().drain_tick = 95;
+    std::vector<uint64_t> session = Name(0x100);
+    Add(&session, words);
+    const Piece piece = {ring.Fill(0, 0, 1, session), kRingChunkHeaderWords, 1, session};
+    WriteRing(&ring);
+    if (!logged) return;
+    auto file = base::OpenFile(LogPath(), base::OpenMode::kCreateNew);
+    const LogIdentity identity = {kNonce, ring.header().pid};
+    auto writer = std::move(*LogWriter::Create(std::move(*file), identity));
+    ASSERT_TRUE(writer->AppendSession(piece).ok());
+  }
+
+  // All words of sessions, as bytes.
+  std::string SessionText() const {
+    std::string text;
+    const auto run = RunReader::Open(dir_);
+    EXPECT_TRUE(run.ok());
+    for (ProcessReader* process : (*run)->processes()) {
+      const auto take = [&text](const WordBatch& batch) {
+        text.append(reinterpret_cast<const char*>(batch.words.data()), batch.words.size_bytes());
+        return Status();
+      };
+      EXPECT_TRUE(process->ForEachSession(take).ok());
+    }
+    return text;
+  }
+
   static void Add(std::vector<uint64_t>* to, const std::vector<uint64_t>& words) {
     to->insert(to->end(), words.begin(), words.end());
   }
@@ -194,7 +226,6 @@ TEST_F(RunTest, ReapingMovesEverythingIntoTheLog) {
   EXPECT_EQ(report->rings_deleted, 1u);
   ASSERT_EQ(report->processes.size(), 1u);
   EXPECT_EQ(report->processes[0].problem, "");
-  EXPECT_TRUE(report->processes[0].killed);
   EXPECT_TRUE(ListRings(dir_).empty());
   EXPECT_EQ(ReadStream(), expected_);
   auto again = ReapRun(dir_);
@@ -207,6 +238,41 @@ TEST_F(RunTest, ReapingMovesEverythingIntoTheLog) {
   EXPECT_FALSE(info.stopped);
   EXPECT_EQ(info.liveness, base::Liveness::kUnknown);
   EXPECT_EQ(info.problem, "");
+}
+
+// Whether its session was over is what the session's last words say, or else the ring's state.
+TEST_F(RunTest, OfAReapedProcessItIsToldWhenItWasLastSeenUnlessItsSessionWasOver) {
+  struct Case {
+    uint32_t state;
+    std::vector<uint64_t> session;
+    bool over;
+  };
+  const std::vector<uint64_t> started = {Word(10, kStart), 10},
+                              stopped = {Word(10, kStart), 10, Word(90, kStop), 0},
+                              again = {Word(10, kStop), 0, Word(90, kStart), 90};
+  const std::vector<Case> cases = {{kRingPreparing, {}, false},      {kRingDormant, {}, true},
+                                   {kRingRecording, {}, false},      {kRingPaused, {}, false},
+                                   {kRingStopped, {}, true},         {kRingFinished, {}, true},
+                                   {kRingRecording, started, false}, {kRingPaused, started, false},
+                                   {kRingRecording, stopped, true},  {kRingStopped, stopped, true},
+                                   {kRingRecording, again, false}};
+  for (const Case& one : cases) {
+    for (const bool logged : {false, true}) {
+      SCOPED_TRACE(::testing::Message() << one.state << ", " << one.session.size() << " words"
+                                        << (logged ? " in the log" : ""));
+      Leave(one.state, one.session, logged);
+      const auto report = ReapRun(dir_);
+      ASSERT_TRUE(report.ok());
+      ASSERT_EQ(report->processes.size(), 1u);
+      EXPECT_FALSE(report->processes[0].alive);
+      EXPECT_EQ(report->finished, 1u);
+      const std::string told = SessionText();
+      EXPECT_EQ(told.find("last_seen") == std::string::npos, one.over);
+      EXPECT_NE(told.find("abcd"), std::string::npos);
+      TearDown();
+      SetUp();
+    }
+  }
 }
 
 TEST_F(RunTest, ReapingBeginsTheLogOfAProcessThatHadNone) {

@@ -72,6 +72,23 @@ TEST(PeriodicSteps, CountStepsWhoseNumbersBeginAnewByTheirOrder) {
             (std::vector<std::string>{"train step 10 9 9 0 101 700 599 - none"}));
 }
 
+// Half as much longer than usual as the third longest, which is the limit: as many others as there
+// are slow ones would hide the period.
+TEST(PeriodicSteps, AStepExactlyAtTheLimitIsNotSlow) {
+  for (const int more : {0, 1}) {
+    std::string text = "process train pid=7 window=0..100000\nthread main tid=7 main lead\n";
+    int64_t at = 0;
+    for (int step = 0; step < 90; ++step) {
+      const int64_t length = step % 10 == 9 ? 700 : step % 9 == 4 ? 400 + more : 100;
+      text += "step step " + std::to_string(at) + " " + std::to_string(at + length) +
+              " number=" + std::to_string(step) + "\n";
+      at += length;
+    }
+    const std::vector<std::string> found = testing::Rows(testing::Parse(text), "periodic_steps");
+    EXPECT_EQ(found.size(), more == 0 ? 1u : 0u);
+  }
+}
+
 TEST(PeriodicSteps, NamesTheOperationThatTheyHaveMore) {
   std::string text = "process train pid=7 window=0..100000\nthread main tid=7 main lead\n";
   int64_t at = 0;

@@ -153,6 +153,37 @@ TEST_F(ChromeJsonTest, WorkThatOverlapsOnOneStreamKeepsItsTimes) {
   EXPECT_EQ(trace.tracks[1].os_id, 7);
 }
 
+// Kineto writes a device's work under its number as the pid; a pid without a number is the first.
+TEST_F(ChromeJsonTest, WorkThatStatesNoDeviceIsOfTheOneThatItsPidNumbers) {
+  const std::tuple<const char*, const char*, int> cases[] = {{"3", "", 3},
+                                                             {R"("3")", "", 3},
+                                                             {R"("gpu 3")", "", 3},
+                                                             {R"("gpu")", "", 0},
+                                                             {"3", R"(,"device":5)", 5},
+                                                             {"3", R"(,"device":0)", 0},
+                                                             {"3", R"(,"device":"none")", 3}};
+  for (const auto& [pid, more, device] : cases) {
+    const trace::Trace trace =
+        Of(R"({"ph":"X","cat":"cuda_runtime","name":"launch","pid":9,"tid":9,"ts":1,"dur":2,)"
+           R"("args":{"correlation":5}},{"ph":"X","cat":"kernel","name":"k","pid":)" +
+           std::string(pid) + R"(,"tid":7,"ts":5,"dur":2,"args":{"correlation":5)" + more + "}}");
+    ASSERT_EQ(trace.tracks.size(), 2U);
+    EXPECT_EQ(trace.tracks[0].device, -1);
+    EXPECT_EQ(trace.tracks[1].device, device) << pid << more;
+  }
+}
+
+TEST_F(ChromeJsonTest, APlaneWithoutANumberIsTheFirstDevice) {
+  for (const auto& [plane, device] : {std::pair{"/device:GPU:3", 3}, {"/device:CUSTOM:CHIP", 0}}) {
+    const trace::Trace trace = Of(
+        R"({"ph":"M","name":"process_name","pid":5,"tid":0,"args":{"name":")" + std::string(plane) +
+        R"("}},{"ph":"X","name":"k","pid":5,"tid":2,"ts":1,"dur":2,"args":{}})");
+    ASSERT_EQ(trace.tracks.size(), 1U);
+    EXPECT_EQ(trace.tracks[0].kind, trace::TrackKind::kDevice);
+    EXPECT_EQ(trace.tracks[0].device, device) << plane;
+  }
+}
+
 TEST_F(ChromeJsonTest, TimesThatWereRoundedApartStillNestAndKeepTheirLength) {
   const trace::Trace trace =
       Of(R"({"ph":"X","cat":"cpu_op","name":"op","pid":9,"tid":9,"ts":1,"dur":5},
