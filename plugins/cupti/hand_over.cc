@@ -32,20 +32,36 @@ bool IsAmong(const char* names, const char* who) {
 }  // namespace
 
 void Session::OtherProfiler(const char* who, crosscut_profilers state, uint64_t order) {
+  {
+    const std::lock_guard lock(attach_mutex_);
+    if (order > asked_.order) {
+      asked_.order = order;
+      asked_.state = state;
+      std::snprintf(asked_.who, sizeof asked_.who, "%s", who);
+    }
+  }
   if (!TakeTurn(kHandOverPatienceNs)) {
     unanswered_.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  if (order > order_) {
-    order_ = order;
-    theirs_ = state;
-    if (state == CROSSCUT_PROFILERS_CHANGING && !IsAmong(who_, who)) {
-      const size_t used = std::strlen(who_);
-      std::snprintf(who_ + used, sizeof who_ - used, "%s%s", used == 0 ? "" : kAnd, who);
-    }
-    if (started_) Follow();
-  }
+  HearOfOthers();
   EndTurn();
+}
+
+void Session::HearOfOthers() {
+  char who[sizeof asked_.who];
+  {
+    const std::lock_guard lock(attach_mutex_);
+    if (asked_.order == order_) return;
+    order_ = asked_.order;
+    theirs_ = asked_.state;
+    std::memcpy(who, asked_.who, sizeof who);
+  }
+  if (theirs_ == CROSSCUT_PROFILERS_CHANGING && !IsAmong(who_, who)) {
+    const size_t used = std::strlen(who_);
+    std::snprintf(who_ + used, sizeof who_ - used, "%s%s", used == 0 ? "" : kAnd, who);
+  }
+  if (started_) Follow();
 }
 
 void Session::Follow() {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <random>
 #include <set>
@@ -228,6 +230,32 @@ TEST_F(CuptiHandOver, RecordsAgainWhenCuptiIsFinalizedBehindTheProfile) {
   EXPECT_EQ(host.calls.size(), 1u);
   ASSERT_EQ(host.lost.size(), 2u);
   EXPECT_THAT(host.Last().message, HasSubstr("no calls of CUDA were recorded for its sake"));
+}
+
+// A flush takes longer than a profiler of the program's waits for it.
+TEST_F(CuptiHandOver, WhatCameDuringALongCallIsDoneAfterIt) {
+  Start();
+  std::atomic<bool> is_in{false}, goes_on{false};
+  cupti.meanwhile = [&](const std::string& function) {
+    if (function != "ActivityFlushAll" || is_in.exchange(true)) return;
+    while (!goes_on) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  std::thread other([&] { session_->Flush(); });
+  while (!is_in) std::this_thread::yield();
+  session_->OtherProfiler("torch.profiler", CROSSCUT_PROFILERS_RUNNING, 1);
+  EXPECT_FALSE(cupti.kinds.empty());
+  goes_on = true;
+  other.join();
+  session_->Flush();
+  EXPECT_TRUE(cupti.kinds.empty());
+  session_->OtherProfiler("torch.profiler", CROSSCUT_PROFILERS_NONE, 2);
+  while (!session_->AwaitAttachment()) {
+  }
+  PutKernel(cupti.Launch());
+  session_->Stop();
+  EXPECT_EQ(host.events.size(), 1u);
+  EXPECT_EQ(host.lost.size(), 1u);
+  EXPECT_THAT(host.Last().message, HasSubstr("CUPTI did not answer before a profiler"));
 }
 
 // ---- Any schedule ------------------------------------------------------------------------------

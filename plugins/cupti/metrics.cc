@@ -9,6 +9,7 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include "errors.h"
@@ -39,6 +40,16 @@ const char* Absent(const Api& api) {
   CROSSCUT_CUPTI_METRICS(ABSENT)
 #undef ABSENT
   return absent;
+}
+
+constexpr std::string_view kBetween = ", ";
+
+// Of names that are joined; `*names` begins behind it.
+std::string_view First(std::string_view* names) {
+  const size_t end = names->find(kBetween);
+  const std::string_view first = names->substr(0, end);
+  names->remove_prefix(end == names->npos ? names->size() : end + kBetween.size());
+  return first;
 }
 
 }  // namespace
@@ -97,12 +108,18 @@ void Metrics::Refuse(const char* why) {
   if (why_[0] == '\0') std::snprintf(why_, sizeof why_, "%s", why);
 }
 
-// Once, for devices are mostly alike.
+// Each once, for devices are mostly alike.
 void Metrics::NameUnknown(const char* names) {
   const std::lock_guard lock(words_mutex_);
-  const size_t used = std::strlen(unknown_);
-  if (std::strstr(unknown_, names) != nullptr) return;
-  std::snprintf(unknown_ + used, sizeof unknown_ - used, "%s%s", used == 0 ? "" : ", ", names);
+  for (std::string_view rest = names; !rest.empty();) {
+    const std::string_view name = First(&rest);
+    bool known = false;
+    for (std::string_view told = unknown_; !told.empty() && !known;) known = First(&told) == name;
+    if (known) continue;
+    const size_t used = std::strlen(unknown_);
+    std::snprintf(unknown_ + used, sizeof unknown_ - used, "%s%.*s",
+                  used == 0 ? "" : kBetween.data(), static_cast<int>(name.size()), name.data());
+  }
 }
 
 void Metrics::Begin(const Api* api, bool hears) {

@@ -202,6 +202,11 @@ TEST_F(CuptiMetrics, ThatTheDeviceDoesNotHaveAreNamedAndTheOthersRead) {
   ExpectRecordedWithout("none of these metrics is known");
 }
 
+TEST_F(CuptiMetrics, EachNameThatIsUnknownIsNamedOnceEvenIfItIsPartOfAnother) {
+  host.options["metrics"] = "xa\"b+a\"b+xa\"b+of_tomorrow.sum+morrow.sum";
+  ExpectRecordedWithout("no metric xa\"b, a\"b, of_tomorrow.sum, morrow.sum");
+}
+
 TEST_F(CuptiMetrics, AreMissingWithAReasonWhereCuptiRefusesThem) {
   for (const char* function :
        {"GetDeviceId", "DeviceGetChipName", "ProfilerInitialize", "ProfilerHostInitialize",

@@ -80,6 +80,7 @@ void Session::Start() {
     return Tell("failed", "the session began while another profiler was being given CUPTI");
   }
   if (started_) StopInTurn();
+  HearOfOthers();
   StartInTurn();
   EndTurn();
 }
@@ -196,6 +197,7 @@ void Session::StopRecords() {
 
 void Session::Flush() {
   if (!TakeTurn(0)) return;  // who has it flushes, or has CUPTI's next owner wait
+  HearOfOthers();
   if (started_ && AwaitAttachment()) {
     if (!has_api_ && FindLibrary(Search::kLoadedOnly)) {
       if (theirs_ == CROSSCUT_PROFILERS_NONE) {

@@ -86,6 +86,9 @@ class Session {
   // `patience_ns`.
   bool TakeTurn(int64_t patience_ns);
   void EndTurn();
+  // With the turn: does what the last OtherProfiler() asked for, if that is not done yet. What came
+  // while another thread had the turn for too long is done by the next one.
+  void HearOfOthers();
   void StartInTurn();
   void StopInTurn();
   void BeginAttachment();
@@ -123,9 +126,14 @@ class Session {
   char complaint_[160];
   char inflation_[400] = {};  // why nothing is known of what CUPTI costs
   Api api_;
-  ForkSafeMutex attach_mutex_;  // of the next six
+  ForkSafeMutex attach_mutex_;  // of the next seven
   ForkSafeCondition attach_done_, turn_free_;
   bool attaching_ = false, abandoned_ = false, has_turn_ = false;
+  struct {  // by the latest OtherProfiler()
+    uint64_t order = 0;
+    crosscut_profilers state = CROSSCUT_PROFILERS_NONE;
+    char who[40] = {};
+  } asked_;
   const char* told_state_ = nullptr;
   char told_[512] = {};
   // From here to without_: the attaching thread's while there is one, else the caller's.
@@ -140,7 +148,7 @@ class Session {
   Metrics metrics_;
   Calls calls_;
   // The program's own profilers. With the turn, or the attaching thread's.
-  uint64_t order_ = 0;  // of the latest that was told
+  uint64_t order_ = 0;  // of the latest that was heard
   crosscut_profilers theirs_ = CROSSCUT_PROFILERS_NONE;
   char who_[120] = {};
   bool has_subscribed_ = false;  // in any session

@@ -34,8 +34,8 @@ class CostMark {
   }
 
   // What it costs, by `once`, which does the work for an object that nobody else has; once per
-  // process, where nothing that the work would touch is open. What `once` records is dropped, so it
-  // must run no code of others then: a collection of garbage would.
+  // process, where nothing that the work would touch is open. What `once` records is dropped, so no
+  // code of others may run then: a collection of garbage would run some, and waits.
   template <class Once>
   void Measure(Once once) {
     if (measured_.exchange(true)) return;
@@ -70,12 +70,14 @@ class CostMark {
   bool Time(PyObject* none, std::array<double, kRounds>* ticks, Once once) const {
     std::optional<PrivateChunk> chunk;
     if (records_ && !chunk.emplace().ok()) return false;
+    const bool collects = records_ && PyGC_Disable() != 0;
     for (double& round : *ticks) {
       if (chunk) chunk->Record(true);
       const uint64_t begin = crosscut_ticks_();
       for (int i = 0; i < kRepeats * kPerMark; ++i) once(none);
       round = static_cast<double>(crosscut_ticks_() - begin) / kRepeats;
     }
+    if (collects) PyGC_Enable();
     return true;
   }
 

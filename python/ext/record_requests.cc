@@ -49,6 +49,7 @@ struct Task {
   uint64_t ran = 0;  // ticks
   // Ticks that tasks have run for a request beside, shared by these.
   std::shared_ptr<uint64_t> for_request = nullptr;
+  PyObject* gone = nullptr;  // a weak reference, which tells that it is destroyed; null: none could
   // As long as create_task() lasts:
   PyObject* coroutine = nullptr;  // borrowed
   uint64_t begun = 0;             // tick, later by what those that it made ran in it
@@ -168,6 +169,45 @@ void Finish(PyObject* object) {
     all.erase(at);
   }
   if (task.number != 0) End(task.name, task.number, NsOf(task.ran));
+  Py_XDECREF(task.gone);
+}
+
+// A task that nobody waits for and nobody keeps is destroyed before it is done. Its address may be
+// another's then.
+PyObject* TaskGone(PyObject* address, PyObject*) {
+  const PendingException kept;
+  Finish(static_cast<PyObject*>(PyLong_AsVoidPtr(address)));
+  Py_RETURN_NONE;
+}
+
+PyObject* TellOfEnd(PyObject* task) {
+  static PyMethodDef method = {"task_gone", TaskGone, METH_O, nullptr};
+  PyObject* const address = PyLong_FromVoidPtr(task);
+  PyObject* const tell = address == nullptr ? nullptr : PyCFunction_New(&method, address);
+  PyObject* const gone = tell == nullptr ? nullptr : PyWeakref_NewRef(task, tell);
+  if (gone == nullptr) PyErr_Clear();
+  Py_XDECREF(tell);
+  Py_XDECREF(address);
+  return gone;
+}
+
+// Takes over the reference that tells of its end.
+void Put(PyObject* address, Task task) {
+  {
+    const std::lock_guard lock(shared_mutex);
+    std::swap(AllTasks().by_address[address], task);
+  }
+  Py_XDECREF(task.gone);
+}
+
+// Without marking an end.
+void ForgetTasks() {
+  std::unordered_map<PyObject*, Task> all;
+  {
+    const std::lock_guard lock(shared_mutex);
+    all.swap(AllTasks().by_address);
+  }
+  for (const auto& [address, task] : all) Py_XDECREF(task.gone);
 }
 
 // To mark there takes twice as long, and no comparison with control steps would show it.
@@ -224,6 +264,7 @@ void MeasureBy(PyObject* task, CostMark* mark, Once once) {
   uint64_t for_request = 0;
   const bool known = WithTask(task, [&](Task* of) {
     before = *of;
+    Py_XINCREF(before.gone);
     if (of->for_request != nullptr) for_request = *of->for_request;
   });
   if (!known) return;  // they are followed no more
@@ -234,8 +275,8 @@ void MeasureBy(PyObject* task, CostMark* mark, Once once) {
   measuring = false;
   slice.begin += crosscut_now() - begin;
   ThisThread().slice = slice;
+  Put(task, before);
   const std::lock_guard lock(shared_mutex);
-  AllTasks().by_address[task] = before;
   if (before.for_request != nullptr) *before.for_request = for_request;
 }
 
@@ -305,8 +346,8 @@ PyObject* FollowRequests(PyObject*, PyObject* done) {
   {
     const std::lock_guard lock(shared_mutex);
     before = std::exchange(AllTasks().done, done == Py_None ? nullptr : done);
-    if (done == Py_None) AllTasks().by_address.clear();
   }
+  if (done == Py_None) ForgetTasks();
   followed.store(done != Py_None, std::memory_order_relaxed);
   if (done == Py_None) Py_DECREF(done);
   Py_XDECREF(before);
@@ -348,14 +389,13 @@ PyObject* TaskMade(PyObject*, PyObject* const* args, Py_ssize_t count) {
   const State state = StateOf(made);
   if (state == State::kUnknown) Py_RETURN_NONE;  // nothing would tell its end
   if (state == State::kDone || HasRun(task.coroutine)) AddEager(&here, &task);
-  {
-    const std::lock_guard lock(shared_mutex);
-    AllTasks().by_address[made] = task;
-  }
+  PyObject* const coroutine = task.coroutine;
+  task.gone = TellOfEnd(made);
+  Put(made, task);
   if (state == State::kDone) {
     Finish(made);  // it ran while it was made
   } else {
-    CountTask(made, task.coroutine);
+    CountTask(made, coroutine);
   }
   Py_RETURN_NONE;
 }
@@ -432,7 +472,7 @@ void SliceEnds(PyObject* task, const Slice& around) {
 }
 
 void ForgetRequests() {
-  AllTasks().by_address.clear();
+  ForgetTasks();
   ThisThread() = {};
   forks.fetch_add(1, std::memory_order_relaxed);
 }

@@ -225,6 +225,21 @@ TEST_F(HostTest, SettingsOfTheProgramComeBeforeOthersUntilTheyAreTakenBack) {
   EXPECT_EQ(collected.size(), 1u);
 }
 
+TEST(ProgramOptions, SettingsThatComeAgainTakeNoMemory) {
+  const char* values[2];
+  for (int i = 0; i < 10; ++i) {
+    const std::string text = "value " + std::to_string(i % 2);
+    ASSERT_TRUE(SetProgramOption("again", text.c_str()));
+    const char* const now = ProgramOption("again");
+    ASSERT_STREQ(now, text.c_str());
+    if (i < 2) values[i] = now;
+    EXPECT_EQ(now, values[i % 2]);
+  }
+  EXPECT_STREQ(values[0], "value 0") << "who was given it may keep it";
+  ASSERT_TRUE(SetProgramOption("again", nullptr));
+  EXPECT_EQ(ProgramOption("again"), nullptr);
+}
+
 TEST_F(HostTest, ASessionThatIsDroppedIsStoppedAndNotCollected) {
   Plugin* plugin = Load("");
   plugin->Start();

@@ -6,7 +6,8 @@ namespace crosscut::host {
 
 // The latest setting of `key`, alive as long as the process; null: there is none.
 const char* ProgramOption(const char* key);
-// Copies both; null as `value` takes the setting back. False without memory.
+// Copies both, each text once for all; null as `value` takes the setting back. False without
+// memory.
 bool SetProgramOption(const char* key, const char* value);
 
 }  // namespace crosscut::host
