@@ -183,7 +183,7 @@ TEST_F(ControlTest, AStepThatIsNamedIsTheStep) {
 TEST_F(ControlTest, WithoutWaitingForAStepNoStepIsNamed) {
   ArmedRing ring(run_, 1);
   ring.header().control.steps = 5;
-  ring.Serve(1'000'000);
+  ring.Serve(50'000);
   ControlOptions options = Options(Action::kStart);
   options.at_once = true;
   EXPECT_TRUE(Do(options)["p1"].followed);
@@ -252,7 +252,7 @@ TEST_F(ControlTest, WhatAProcessAnswersIsTold) {
 TEST_F(ControlTest, ASnapshotWaitsForNoStepAndIsNoWindow) {
   ArmedRing ring(run_, 1);
   ring.header().control.window_begun = 3;
-  ring.Serve(1'000'000);
+  ring.Serve(50'000);
   EXPECT_THAT(Problem(Options(Action::kSnapshot)), HasSubstr("it is not recording now"));
   ring.header().state = format::kRingRecording;
   auto told = Do(Options(Action::kSnapshot));
