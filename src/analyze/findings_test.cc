@@ -64,11 +64,11 @@ TEST(Findings, LaunchesThatTakeLongerThanTheirWorkAreToldWhereTheyAreHalf) {
                   "(200 ns on the host): fuse kernels, or launch them as a graph.|200"));
   EXPECT_THAT(told({{"launch", 100, 50}, {"launch", 100, 200}, {"launch", 100, 200}}), IsEmpty());
   EXPECT_THAT(
-      told({{"launch", 100, 50}, {"other", 120, 60}, {"other", 120, 60}}),
+      told({{"launch", 110, 50}, {"other", 120, 60}, {"other", 120, 60}}),
       ElementsAre("train|2 of 2 calls of other took longer than the work that they launched "
                   "(240 ns on the host): fuse kernels, or launch them as a graph.|240",
                   "train|1 of 1 calls of launch took longer than the work that they launched "
-                  "(100 ns on the host): fuse kernels, or launch them as a graph.|100"));
+                  "(110 ns on the host): fuse kernels, or launch them as a graph.|110"));
   // 5 % of the 1020 ns of the devices are 51.
   EXPECT_THAT(told({{"launch", 25, 20}, {"launch", 25, 20}}), IsEmpty());
   EXPECT_EQ(told({{"launch", 26, 20}, {"launch", 25, 20}}).size(), 1u);
