@@ -83,21 +83,23 @@ std::string Sampled(const std::string& line, const std::string& library, int ns,
 TEST(Findings, NativeCodeThatNoSpanShowsIsToldByThreadAndLibrary) {
   const std::string main =
       "process train pid=7 window=0..10000\nthread main tid=7 base=python main lead\n";
-  const auto sentence = [](const std::string& thread, const std::string& time,
-                           const std::string& share, const std::string& library,
-                           const std::string& line, int ns) {
-    return "train|Thread " + thread + " seems to spend " + time + " (" + share +
-           " of its time) in Python that is in fact native code of " + library +
-           ", called most from " + line + ": --wrap MODULE:LAYER records such calls.|" +
-           std::to_string(ns);
+  struct Told {
+    std::string thread, time, share, library, line;
+    int ns;
+  };
+  const auto sentence = [](const Told& told) {
+    return "train|Thread " + told.thread + " seems to spend " + told.time + " (" + told.share +
+           " of its time) in Python that is in fact native code of " + told.library +
+           ", called most from " + told.line + ": --wrap MODULE:LAYER records such calls.|" +
+           std::to_string(told.ns);
   };
   // Of its lines the one that has most of it, wherever that stands.
   EXPECT_THAT(From("samples", main + Sampled("a.py:1 f", "liba.so", 200, 10) +
                                   Sampled("b.py:2 g", "liba.so", 500, 20) +
                                   Sampled("c.py:3 h", "liba.so", 300, 30) +
                                   Sampled("d.py:4 i", "libb.so", 400, 40)),
-              ElementsAre(sentence("main", "1.00 µs", "71 %", "liba.so", "b.py:2 g", 1000),
-                          sentence("main", "400 ns", "29 %", "libb.so", "d.py:4 i", 400)));
+              ElementsAre(sentence({"main", "1.00 µs", "71 %", "liba.so", "b.py:2 g", 1000}),
+                          sentence({"main", "400 ns", "29 %", "libb.so", "d.py:4 i", 400})));
   // From 5 % of the thread's samples on; the interpreter is Python.
   EXPECT_THAT(From("samples", main + Sampled("a.py:1 f", "liba.so", 49, 10) +
                                   Sampled("a.py:1 f", "", 951, 20)),
@@ -105,7 +107,7 @@ TEST(Findings, NativeCodeThatNoSpanShowsIsToldByThreadAndLibrary) {
   EXPECT_THAT(From("samples", main + Sampled("a.py:1 f", "liba.so", 50, 10) +
                                   Sampled("a.py:1 f", "libpython3.so", 500, 20) +
                                   Sampled("a.py:1 f", "python3.11", 450, 30)),
-              ElementsAre(sentence("main", "50 ns", "5.0 %", "liba.so", "a.py:1 f", 50)));
+              ElementsAre(sentence({"main", "50 ns", "5.0 %", "liba.so", "a.py:1 f", 50})));
   // What a span shows is no news, nor what no Python called.
   EXPECT_THAT(
       From("samples", main + "span mm 0 100 native\n" + Sampled("a.py:1 f", "liba.so", 50, 10)),
@@ -116,8 +118,8 @@ TEST(Findings, NativeCodeThatNoSpanShowsIsToldByThreadAndLibrary) {
   EXPECT_THAT(From("samples", main + Sampled("a.py:1 f", "liba.so", 60, 10) +
                                   "thread two tid=8 base=python\n" +
                                   Sampled("b.py:2 g", "liba.so", 70, 10)),
-              ElementsAre(sentence("two", "70 ns", "100 %", "liba.so", "b.py:2 g", 70),
-                          sentence("main", "60 ns", "100 %", "liba.so", "a.py:1 f", 60)));
+              ElementsAre(sentence({"two", "70 ns", "100 %", "liba.so", "b.py:2 g", 70}),
+                          sentence({"main", "60 ns", "100 %", "liba.so", "a.py:1 f", 60})));
 }
 
 // Keys that share a place push each other out and are found again.

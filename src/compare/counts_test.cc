@@ -19,6 +19,20 @@ constexpr const char* kThings[] = {"operators",   "launches",    "kernels",     
                                    "collectives", "allocations", "allocated bytes"};
 using Counts = std::map<std::string, int64_t>;  // of one step
 
+// They come back at once.
+std::string Allocations(const Counts& counts, int64_t at) {
+  std::string out;
+  const int64_t count = counts.at("allocations");
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t bytes = i + 1 == count ? counts.at("allocated bytes") - i : 1;
+    for (const int64_t change : {bytes, -bytes}) {
+      out += "instant [memory] " + std::to_string(at + i) + "\narg Bytes " +
+             std::to_string(change) + "\narg \"Device Type\" 1\narg \"Device Id\" 0\n";
+    }
+  }
+  return out;
+}
+
 struct Recording {
   explicit Recording(const std::vector<Counts>& steps) {
     std::string host = "process p window=0.." + std::to_string(steps.size() * 100'000) +
@@ -68,14 +82,7 @@ struct Recording {
         if (i == 1) free_at += 30'000;
         for (int k = 0; k < (i == 1 ? 1000 : 1); ++k) one(true);
       }
-      for (int64_t i = 0; i < left["allocations"]; ++i) {
-        const bool last = i + 1 == left["allocations"];
-        const int64_t bytes = last ? left["allocated bytes"] - i : 1;
-        host += "instant [memory] " + std::to_string(at + 1 + i) + "\narg Bytes " +
-                std::to_string(bytes) + "\narg \"Device Type\" 1\narg \"Device Id\" 0\narg Addr " +
-                std::to_string(1000 + i) + "\ninstant [memory] " + std::to_string(at + 1 + i) +
-                "\narg Bytes -1\narg \"Device Type\" 1\narg \"Device Id\" 0\n";
-      }
+      host += Allocations(left, at + 1);
     }
     auto parsed = trace::ParseText(host + device);
     EXPECT_TRUE(parsed.ok()) << parsed.status().message();

@@ -21,57 +21,58 @@
 namespace crosscut::format {
 namespace {
 
+constexpr struct {
+  uint64_t code, number;
+  int payload;
+} kCodes[] = {
+    {kEnd, 1, 0},
+    {kBeginWide, 2, 1},
+    {kEndNamed, 3, 1},
+    {kInstant, 4, 1},
+    {kCounter, 5, 2},
+    {kArg, 6, 2},
+    {kArgName, 7, 2},
+    {kFlowOut, 8, 1},
+    {kFlowIn, 9, 1},
+    {kSpanAt, 10, 3},
+    {kStepLevel, 11, 2},
+    {kAllocated, 13, 2},
+    {kFreed, 14, 1},
+    {kFreedAt, 15, 2},
+    {kThread, 16, 4},
+    {kThreadEnd, 17, 0},
+    {kBase, 18, 1},
+    {kOff, 19, 1},
+    {kOn, 20, 0},
+    {kDrop, 21, 4},
+    {kMemory, 22, 5},
+    {kNoMemory, 23, 4},
+    {kSpanOn, 24, 4},
+    {kInstantOn, 25, 3},
+    {kCounterOn, 26, 4},
+    {kArgOn, 27, 3},
+    {kArgNameOn, 28, 3},
+    {kFlowOn, 29, 2},
+    {kDropOn, 30, 4},
+    {kRunning, 31, 1},
+    {kName, 32, -3},
+    {kAnchor, 33, 4},
+    {kMeta, 34, -3},
+    {kPause, 35, 0},
+    {kResume, 36, 0},
+    {kStop, 37, 1},
+    {kProbeCost, 38, 6},
+    {kStart, 39, 1},
+    {kTrack, 40, 6},
+    {kFrames, 41, 1},
+    {kGoesOnWith, 42, 2},
+    {kFirstNameCode, 256, 0},
+    {kLastNameCode, 65535, 0},
+};
+
 TEST(Numbers, CodesAndTheirPayload) {
-  const struct {
-    uint64_t code, number;
-    int payload;
-  } kAll[] = {
-      {kEnd, 1, 0},
-      {kBeginWide, 2, 1},
-      {kEndNamed, 3, 1},
-      {kInstant, 4, 1},
-      {kCounter, 5, 2},
-      {kArg, 6, 2},
-      {kArgName, 7, 2},
-      {kFlowOut, 8, 1},
-      {kFlowIn, 9, 1},
-      {kSpanAt, 10, 3},
-      {kStepLevel, 11, 2},
-      {kAllocated, 13, 2},
-      {kFreed, 14, 1},
-      {kFreedAt, 15, 2},
-      {kThread, 16, 4},
-      {kThreadEnd, 17, 0},
-      {kBase, 18, 1},
-      {kOff, 19, 1},
-      {kOn, 20, 0},
-      {kDrop, 21, 4},
-      {kMemory, 22, 5},
-      {kNoMemory, 23, 4},
-      {kSpanOn, 24, 4},
-      {kInstantOn, 25, 3},
-      {kCounterOn, 26, 4},
-      {kArgOn, 27, 3},
-      {kArgNameOn, 28, 3},
-      {kFlowOn, 29, 2},
-      {kDropOn, 30, 4},
-      {kRunning, 31, 1},
-      {kName, 32, -3},
-      {kAnchor, 33, 4},
-      {kMeta, 34, -3},
-      {kPause, 35, 0},
-      {kResume, 36, 0},
-      {kStop, 37, 1},
-      {kProbeCost, 38, 6},
-      {kStart, 39, 1},
-      {kTrack, 40, 6},
-      {kFrames, 41, 1},
-      {kGoesOnWith, 42, 2},
-      {kFirstNameCode, 256, 0},
-      {kLastNameCode, 65535, 0},
-  };
   std::map<uint64_t, int> payloads;
-  for (const auto& one : kAll) {
+  for (const auto& one : kCodes) {
     EXPECT_EQ(one.code, one.number);
     payloads[one.number] = one.payload;
   }
@@ -304,22 +305,46 @@ uint32_t CrcWithout(std::span<const std::byte> bytes, size_t blank) {
   return base::Crc32c(copy.data(), copy.size());
 }
 
-// The offsets are those of docs/format.md.
-TEST(Bytes, ALogIsAsTheDocumentSays) {
-  using testing::Word;
-  std::vector<std::byte> bytes;
-  auto writer = std::move(*LogWriter::Create(base::MemoryFile(&bytes), {42, -7, 8, 9, 10, 11}));
-  const std::vector<uint64_t> name = {Word(1, kName), 300, 0, 8, 0x6e616d656e616d65};
-  ASSERT_TRUE(writer->AppendSession({21, 8, 5, name}).ok());
-  std::vector<std::vector<uint64_t>> words = {{Word(5000, 300), Word(5010, 301)},
-                                              {Word(6000, kEnd)}};
-  const Piece pieces[] = {{22, 8, 5000, words[0]}, {23, 40, 6000, words[1]}};
-  ASSERT_TRUE(writer->AppendEvents(3, pieces).ok());
-  const Piece again = {24, 9, 7000, words[1]};
-  ASSERT_TRUE(writer->AppendEvents(3, {&again, 1}).ok());
-  ASSERT_TRUE(writer->Finish().ok());
+// A finished log of a session chunk and two event chunks. The offsets are those of docs/format.md.
+class LogBytes : public ::testing::Test {
+ protected:
+  struct Chunk {
+    uint32_t type;
+    size_t position;
+    std::span<const std::byte> payload;
+  };
 
-  const std::span<const std::byte> log(bytes);
+  LogBytes() {
+    using testing::Word;
+    auto writer = std::move(*LogWriter::Create(base::MemoryFile(&bytes_), {42, -7, 8, 9, 10, 11}));
+    EXPECT_TRUE(writer->AppendSession({21, 8, 5, name_}).ok());
+    const std::vector<std::vector<uint64_t>> words = {{Word(5000, 300), Word(5010, 301)},
+                                                      {Word(6000, kEnd)}};
+    const Piece pieces[] = {{22, 8, 5000, words[0]}, {23, 40, 6000, words[1]}};
+    EXPECT_TRUE(writer->AppendEvents(3, pieces).ok());
+    const Piece again = {24, 9, 7000, words[1]};
+    EXPECT_TRUE(writer->AppendEvents(3, {&again, 1}).ok());
+    EXPECT_TRUE(writer->Finish().ok());
+    FindChunks();
+  }
+  void FindChunks() {
+    const std::span<const std::byte> log(bytes_);
+    for (size_t at = 64; at + 32 <= log.size();) {
+      const auto length = At<uint64_t>(log, at + 8);
+      if (length > log.size() - at - 32) break;
+      chunks_.push_back({At<uint32_t>(log, at + 4), at, log.subspan(at + 32, length)});
+      at = (at + 32 + length + 7) / 8 * 8;
+    }
+    chunks_.resize(5);  // so many are there, or the first test fails
+  }
+
+  const std::vector<uint64_t> name_ = {testing::Word(1, kName), 300, 0, 8, 0x6e616d656e616d65};
+  std::vector<std::byte> bytes_;
+  std::vector<Chunk> chunks_;
+};
+
+TEST_F(LogBytes, OfTheHeadersOfTheLogAndItsChunks) {
+  const std::span<const std::byte> log(bytes_);
   EXPECT_EQ(memcmp(log.data(), "CCUTLOG1", 8), 0);
   EXPECT_EQ(At<uint32_t>(log, 8), 1u);
   EXPECT_EQ(At<uint32_t>(log, 12), 64u);
@@ -331,40 +356,35 @@ TEST(Bytes, ALogIsAsTheDocumentSays) {
   EXPECT_EQ(At<uint32_t>(log, 56), 11u);
   EXPECT_EQ(At<uint32_t>(log, 60), base::Crc32c(log.data(), 60));
 
-  struct Chunk {
-    uint32_t type;
-    size_t position;
-    std::span<const std::byte> payload;
-  };
-  std::vector<Chunk> chunks;
-  for (size_t at = 64; at < log.size();) {
-    EXPECT_EQ(memcmp(log.data() + at, "CHNK", 4), 0);
-    const auto length = At<uint64_t>(log, at + 8);
-    ASSERT_LE(length, log.size() - at - 32);
-    chunks.push_back({At<uint32_t>(log, at + 4), at, log.subspan(at + 32, length)});
-    EXPECT_EQ(At<uint32_t>(log, at + 16), base::Crc32c(log.data() + at + 32, length));
-    EXPECT_EQ(At<uint32_t>(log, at + 20), CrcWithout(log.subspan(at, 32), 20));
-    EXPECT_EQ(At<uint64_t>(log, at + 24), at);
-    const size_t end = at + 32 + length;
-    at = (end + 7) / 8 * 8;
-    ASSERT_LE(at, log.size());
-    for (size_t pad = end; pad < at; ++pad) EXPECT_EQ(log[pad], std::byte{0});
+  size_t expected = 64;
+  for (const auto& [type, position, payload] : chunks_) {
+    EXPECT_EQ(position, expected);
+    EXPECT_EQ(memcmp(log.data() + position, "CHNK", 4), 0);
+    EXPECT_EQ(At<uint32_t>(log, position + 16), base::Crc32c(payload.data(), payload.size()));
+    EXPECT_EQ(At<uint32_t>(log, position + 20), CrcWithout(log.subspan(position, 32), 20));
+    EXPECT_EQ(At<uint64_t>(log, position + 24), position);
+    const size_t end = position + 32 + payload.size();
+    expected = (end + 7) / 8 * 8;
+    ASSERT_LE(expected, log.size());
+    for (size_t pad = end; pad < expected; ++pad) EXPECT_EQ(log[pad], std::byte{0});
   }
-  ASSERT_EQ(chunks.size(), 5u);
+  EXPECT_EQ(expected, log.size());
   for (size_t i = 0; i < 5; ++i) {
-    EXPECT_EQ(chunks[i].type, (std::vector<uint32_t>{1, 2, 2, 3, 4})[i]);
+    EXPECT_EQ(chunks_[i].type, (std::vector<uint32_t>{1, 2, 2, 3, 4})[i]);
   }
+}
 
-  const auto session = chunks[0].payload;
+TEST_F(LogBytes, OfWhatChunksOfWordsBeginWith) {
+  const auto session = chunks_[0].payload;
   EXPECT_EQ(At<uint64_t>(session, 0), 21u);
   EXPECT_EQ(At<uint64_t>(session, 8), 5u);
   EXPECT_EQ(At<uint64_t>(session, 16), 5u);
   EXPECT_EQ(At<uint32_t>(session, 24), 8u);
   ASSERT_EQ(At<uint32_t>(session, 28), 0u) << "so few words are raw";
   ASSERT_EQ(session.size(), 32u + 40);
-  EXPECT_EQ(memcmp(session.data() + 32, name.data(), 40), 0);
+  EXPECT_EQ(memcmp(session.data() + 32, name_.data(), 40), 0);
 
-  const auto head = chunks[1].payload;
+  const auto head = chunks_[1].payload;
   EXPECT_EQ(At<uint32_t>(head, 0), 3u);
   EXPECT_EQ(At<uint32_t>(head, 4), 0u);
   EXPECT_EQ(At<uint64_t>(head, 8), 3u);
@@ -382,14 +402,16 @@ TEST(Bytes, ALogIsAsTheDocumentSays) {
   EXPECT_EQ(memcmp(head.data() + 64, lists, sizeof lists), 0);
 
   // 300 was open behind the first chunk; 301 had ended.
-  const auto next = chunks[2].payload;
+  const auto next = chunks_[2].payload;
   EXPECT_EQ(At<uint64_t>(next, 24), 7000u);
   EXPECT_EQ(At<uint32_t>(next, 44), 1u);
   const uint8_t next_lists[] = {24, 9, 1, 0, 0xac, 0x02};
   ASSERT_EQ(At<uint32_t>(next, 48), 64 + sizeof next_lists);
   EXPECT_EQ(memcmp(next.data() + 64, next_lists, sizeof next_lists), 0);
+}
 
-  const auto index = chunks[3].payload;
+TEST_F(LogBytes, OfTheIndexAndTheEnd) {
+  const auto index = chunks_[3].payload;
   EXPECT_EQ(At<uint64_t>(index, 0), 3u);
   const auto* at = reinterpret_cast<const uint8_t*>(index.data()) + 8;
   const auto* end = reinterpret_cast<const uint8_t*>(index.data()) + index.size();
@@ -400,31 +422,23 @@ TEST(Bytes, ALogIsAsTheDocumentSays) {
       ASSERT_NE(at = base::GetVarint(at, end, value), nullptr);
     }
     place += step;
-    EXPECT_EQ(place, chunks[i].position);
-    EXPECT_EQ(type, chunks[i].type);
-    EXPECT_EQ(length, chunks[i].payload.size());
+    EXPECT_EQ(place, chunks_[i].position);
+    EXPECT_EQ(type, chunks_[i].type);
+    EXPECT_EQ(length, chunks_[i].payload.size());
   }
   EXPECT_EQ(at, end);
 
-  const auto finish = chunks[4].payload;
+  const auto finish = chunks_[4].payload;
   ASSERT_EQ(finish.size(), 32u);
-  EXPECT_EQ(At<uint64_t>(finish, 0), chunks[3].position);
+  EXPECT_EQ(At<uint64_t>(finish, 0), chunks_[3].position);
   EXPECT_EQ(At<uint64_t>(finish, 8), 3u);
   EXPECT_EQ(At<uint64_t>(finish, 16), 4u);
   EXPECT_EQ(At<uint64_t>(finish, 24), 0u);
 }
 
-// What stands in the columns before they are compressed, which zstd's versions do differently. If
-// this fails, logs that exist can no longer be read: it takes a new type of chunk.
-TEST(Bytes, ColumnsAreThoseOfTheFirstVersion) {
-  constexpr uint32_t kSums[kColumnCount] = {0xcc4c4379, 0x8187bae6, 0xfbf687c2, 0xef8e1846,
-                                            0x2c8ca966, 0x53738f4e, 0xda45f24e, 0x79e1b281,
-                                            0x489c9b2e, 0x3aaab61,  0x5f9d80d3, 0xe16d04bc};
+// Spans that repeat, nested, with values near each other, and all kinds of events.
+std::vector<uint64_t> AllKinds(uint64_t tick) {
   std::mt19937_64 random(46);
-  uint64_t tick = uint64_t{1} << 40;
-  Piece piece;
-  piece.base_tick = tick;
-  // Spans that repeat, nested, with values near each other, and all kinds of events.
   std::vector<uint64_t> words;
   using testing::Word;
   for (uint64_t i = 0; i < 400; ++i) {
@@ -452,34 +466,47 @@ TEST(Bytes, ColumnsAreThoseOfTheFirstVersion) {
   }
   const std::vector<uint64_t> any = testing::RandomEvents(&random, 2000, &tick);
   words.insert(words.end(), any.begin(), any.end());
+  return words;
+}
+
+// Cuts a column off `*at` and gives what it holds.
+std::vector<uint8_t> TakeColumn(const uint8_t** at, const uint8_t* end) {
+  const uint8_t mode = *(*at)++;
+  uint64_t size = 0, stored = 0;
+  *at = base::GetVarint(base::GetVarint(*at, end, &size), end, &stored);
+  EXPECT_LE(stored, static_cast<uint64_t>(end - *at));
+  std::vector<uint8_t> bytes(size);
+  const uint8_t* from = *at;
+  *at += stored;
+  switch (mode) {
+    case 0: EXPECT_EQ(stored, size); return {from, from + stored};
+    case 1: EXPECT_EQ(ZSTD_decompress(bytes.data(), size, from, stored), size); return bytes;
+    case 2: EXPECT_EQ(stored, 1u); return std::vector<uint8_t>(size, *from);
+    default: ADD_FAILURE() << "mode " << int{mode}; return {};
+  }
+}
+
+// What stands in the columns before they are compressed, which zstd's versions do differently. If
+// this fails, logs that exist can no longer be read: it takes a new type of chunk.
+TEST(Bytes, ColumnsAreThoseOfTheFirstVersion) {
+  constexpr uint32_t kSums[kColumnCount] = {0xcc4c4379, 0x8187bae6, 0xfbf687c2, 0xef8e1846,
+                                            0x2c8ca966, 0x53738f4e, 0xda45f24e, 0x79e1b281,
+                                            0x489c9b2e, 0x3aaab61,  0x5f9d80d3, 0xe16d04bc};
+  constexpr uint64_t kTick = uint64_t{1} << 40;
+  Piece piece;
+  piece.base_tick = kTick;
+  const std::vector<uint64_t> words = AllKinds(kTick);
   piece.words = words;
   base::PodVector<uint8_t> columns;
   uint64_t last_tick = 0;
   auto packer = Packer::Create();
   ASSERT_TRUE(packer->Pack({&piece, 1}, &columns, &last_tick).ok());
-
   const uint8_t* at = columns.data();
   const uint8_t* end = at + columns.size();
   for (int column = 0; column < kColumnCount; ++column) {
     ASSERT_LT(at, end);
-    const uint8_t mode = *at++;
-    uint64_t size = 0, stored = 0;
-    ASSERT_NE(at = base::GetVarint(at, end, &size), nullptr);
-    ASSERT_NE(at = base::GetVarint(at, end, &stored), nullptr);
-    ASSERT_LE(stored, static_cast<uint64_t>(end - at));
-    std::vector<uint8_t> bytes(size);
-    if (mode == 0) {
-      ASSERT_EQ(stored, size);
-      if (size != 0) memcpy(bytes.data(), at, size);
-    } else if (mode == 1) {
-      ASSERT_EQ(ZSTD_decompress(bytes.data(), size, at, stored), size);
-    } else {
-      ASSERT_EQ(mode, 2);
-      ASSERT_EQ(stored, 1u);
-      memset(bytes.data(), *at, size);
-    }
-    at += stored;
-    EXPECT_EQ(base::Crc32c(bytes.data(), size), kSums[column]) << "column " << column;
+    const std::vector<uint8_t> bytes = TakeColumn(&at, end);
+    EXPECT_EQ(base::Crc32c(bytes.data(), bytes.size()), kSums[column]) << "column " << column;
   }
   EXPECT_EQ(at, end);
 }
