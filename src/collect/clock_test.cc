@@ -49,6 +49,41 @@ TEST(Clock, AReadingsErrorHoldsForEveryEventHoweverCoarseTheCounter) {
   EXPECT_EQ(ReadingErrorNs(0, 125 / 3.0), 43);  // a tick, and the ns that are rounded
 }
 
+// The source that a program of its own has, which is asked for by `asked` (null: nothing is).
+int SourceElsewhere(const char* asked, bool secure) {
+  const pid_t child = fork();
+  if (child == 0) {
+    unsetenv("CROSSCUT_CLOCK");
+    if (asked != nullptr) setenv("CROSSCUT_CLOCK", asked, 1);
+    setenv("CROSSCUT_CLOCK_TEST_CHILD", secure ? "secure" : "plain", 1);
+    execl("/proc/self/exe", "collect_test", "--gtest_filter=Clock.IsTheOneThatIsAskedFor", nullptr);
+    _exit(2);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) - 10 : -1;
+}
+
+TEST(Clock, IsTheOneThatIsAskedFor) {
+  if (const char* how = getenv("CROSSCUT_CLOCK_TEST_CHILD"); how != nullptr) {
+    const bool secure = how[0] == 's';
+    if (ClockSource() != 0) _exit(3);
+    ClockInit(secure);
+    const format::TickSource source = ClockSource();
+    ClockInit(!secure);  // it is decided
+    if (ClockSource() != source) _exit(4);
+    if (ClockIsInline() != (source != format::kTicksMonotonicNs)) _exit(5);
+    if (!ClockIsInline() && ClockNsPerTick() != 1) _exit(6);
+    _exit(10 + static_cast<int>(source));
+  }
+  const int usual = SourceElsewhere(nullptr, false);
+  EXPECT_GE(usual, 1);
+  EXPECT_LE(usual, 3);
+  EXPECT_EQ(SourceElsewhere("monotonic", false), 2);
+  EXPECT_EQ(SourceElsewhere("monotonic", true), usual) << "a program with more rights asks nobody";
+  EXPECT_EQ(SourceElsewhere("tsc", false), usual);
+}
+
 // A program that was started without standard input: what is opened first has its number.
 TEST(Clock, IsDecidedAsElsewhereWhereStandardInputIsClosed) {
   ClockInit(false);

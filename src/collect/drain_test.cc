@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
@@ -51,7 +53,9 @@ class DrainTest : public CollectTest {
   std::string log() const { return dir_ + "/log"; }
 
   void Start(DrainOptions options) {
-    const int fd = open(log().c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    StartOn(options, open(log().c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  }
+  void StartOn(DrainOptions options, int fd) {
     ASSERT_GE(fd, 0);
     options.identity.nonce = 9;
     options.log_name = "log";
@@ -373,6 +377,48 @@ TEST_F(DrainTest, TheProcessesUseIsCountedTwiceASecond) {
   EXPECT_NEAR(static_cast<double>(counters["crosscut.resident_bytes"].back().second),
               static_cast<double>(rest), 8 << 20);
 #endif
+}
+
+// For eight passes like the busiest of late, and 16 at least: not for all that there ever was.
+TEST_F(DrainTest, CleanChunksArePreparedForWhatIsClaimedBetweenItsPasses) {
+  ChunkRing* ring = RecordAndDrain(1024);
+  for (int round = 0; round < 60; ++round) {
+    MarkSpans(kName, kWordsInChunk / 2 + 1);  // a chunk, and now and then another one
+    Flush();
+  }
+  EXPECT_GE(ring->claimed(), 60u);
+  EXPECT_GE(ring->clean(), 16u);
+  EXPECT_LE(ring->clean(), 64u);
+  Quit();
+}
+
+// One session after the other, by one drain: each as if it were the first.
+TEST_F(DrainTest, ALogThatCannotBeWrittenIsToldAndTheNextOneIsWritten) {
+  for (int round = 1; round <= 2; ++round) {
+    DrainOptions options;
+    options.ring = Record(32);
+    StartOn(options, open("/dev/full", O_RDWR | O_CLOEXEC));
+    MarkSpans(kName, 100);
+    Flush();
+    Flush();
+    Quit();
+    EXPECT_EQ(failures, round);
+    EXPECT_EQ(failure_number, ENOSPC);
+    EXPECT_EQ(options.ring->header()->failed_errno, uint32_t{ENOSPC});
+    EXPECT_NE(options.ring->header()->failed_at_byte, 0u);
+
+    ChunkRing* ring = RecordAndDrain(32);
+    for (int i = 0; i < 3; ++i) MarkSpans(kName + 1, 100);
+    Flush();
+    Quit();
+    EXPECT_EQ(failures, round);
+    EXPECT_EQ(ring->header()->failed_at_byte, 0u);
+    auto spans = SpansIn(ReadLog());
+    EXPECT_EQ(spans.count(kName), 0u) << "of the session before";
+    ASSERT_EQ(spans[kName + 1].size(), 1u);
+    EXPECT_EQ(spans[kName + 1].begin()->second, 300u);
+    std::filesystem::remove(log());
+  }
 }
 
 TEST_F(DrainTest, WhereTheLogWasRemovedThatIsToldOnceAndTheRingGoes) {

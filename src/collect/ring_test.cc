@@ -5,10 +5,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -67,6 +69,61 @@ TEST_F(RingTest, LossesOfATrackHaveASlotOfItsOwnOrTheSharedOneAndNoOthers) {
   EXPECT_EQ(own.size(), format::kRingDropSlots - 1);
   EXPECT_EQ(own.count(shared), 0);
   ring.Unmap();
+}
+
+// A chunk in which two threads wrote, of which the log holds the first events.
+TEST_F(RingTest, WhatIsOverwrittenIsCountedByItsThreadFromWhereTheLogEnds) {
+  for (const bool drained : {false, true}) {
+    ChunkRing ring;
+    ASSERT_EQ(Create(&ring, 8), 0);
+    ring.KeepNewest();
+    uint64_t* const chunk = ring.Claim(5, 1000, /*for_session=*/false);
+    ASSERT_NE(chunk, nullptr);
+    const auto word = [](uint64_t tick, uint64_t code) { return tick << 16 | code; };
+    const std::vector<uint64_t> before = {
+        word(1000, format::kThread), 5, 55, 0, 1000, word(1001, 0x100), word(1002, format::kEnd)};
+    const std::vector<uint64_t> behind = {word(1003, 0x100),
+                                          word(1004, format::kDrop),
+                                          1,
+                                          2,
+                                          3,
+                                          4,
+                                          word(1005, format::kEnd),
+                                          word(1006, format::kThread),
+                                          6,
+                                          66,
+                                          0,
+                                          1006,
+                                          word(1007, 0x100),
+                                          word(1008, format::kEnd),
+                                          word(1009, format::kThreadEnd),
+                                          word(1010, format::kThread),
+                                          5,
+                                          55,
+                                          format::kThreadContinues,
+                                          1010,
+                                          word(1011, 0x101)};
+    uint64_t* at = std::copy(before.begin(), before.end(), chunk + format::kRingChunkHeaderWords);
+    if (drained) chunk[format::kChunkDrained] = static_cast<uint64_t>(at - chunk);
+    std::copy(behind.begin(), behind.end(), at);
+    ring.PushFull(chunk);
+    const uint32_t oldest = ring.TakeOldest();
+    ASSERT_EQ(ring.chunk(oldest), chunk);
+    ring.Overwrite(oldest);
+    std::map<uint64_t, std::vector<uint64_t>> told;
+    for (size_t i = 0; i < format::kRingDropSlots; ++i) {
+      const format::RingDropSlot& slot = ring.drop_slots()[i];
+      if (slot.track == 0) continue;
+      EXPECT_EQ(slot.reason, uint64_t{format::kDropOverwritten});
+      told[slot.track - 1] = {slot.count, slot.first_tick, slot.last_tick};
+    }
+    const uint64_t more = drained ? 0 : 2, first = drained ? 1003 : 1001;
+    EXPECT_EQ(told, (std::map<uint64_t, std::vector<uint64_t>>{{5, {3 + more, first, 1011}},
+                                                               {6, {2, 1007, 1008}}}));
+    EXPECT_EQ(format::ChunkState(chunk[format::kChunkState]), format::kChunkClean);
+    EXPECT_EQ(format::PublishedEnd(chunk), size_t{format::kRingChunkHeaderWords});
+    ring.Unmap();
+  }
 }
 
 // Pages of this process's address space.

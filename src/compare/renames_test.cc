@@ -1,9 +1,13 @@
 // Operations that B has under another name, and lines that changed.
+#include "src/compare/renames.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "src/compare/comparison.h"
 #include "src/compare/document.h"
@@ -88,6 +92,87 @@ TEST(Renames, AreNotWhereTimeOrLayersDiffer) {
     EXPECT_THAT(c.answer.headline, Not(HasSubstr("Renamed?"))) << other.us << other.layer;
     EXPECT_THAT(c.Find("diff_step_operations")->texts("maybe_renamed"), Not(Contains("read")));
   }
+}
+
+struct Part {
+  std::string operation;
+  analyze::LayerSet layers;
+  double ns;
+};
+
+// "a>b" for each rename, of steps of these parts (by run) that take so long in A and in B.
+std::string Renamed(const Both<std::vector<std::vector<Part>>>& parts, double step_a = 100,
+                    double step_b = 100) {
+  Both<std::vector<RunSteps>> runs;
+  Both<std::vector<Undisturbed>> undisturbed;
+  std::map<std::string, OperationChange> changes;
+  const auto take = [&](const std::vector<std::vector<Part>>& side, double Change::*figure,
+                        std::vector<RunSteps>* steps, std::vector<Undisturbed>* of) {
+    for (const std::vector<Part>& run : side) {
+      steps->emplace_back();
+      of->emplace_back();
+      for (const Part& part : run) {
+        steps->back().keys.push_back({part.operation, part.layers});
+        of->back().by_key.push_back(part.ns);
+        changes[part.operation].operation = part.operation;
+        changes[part.operation].own.*figure += part.ns;
+      }
+    }
+  };
+  take(parts.a, &Change::a, &runs.a, &undisturbed.a);
+  take(parts.b, &Change::b, &runs.b, &undisturbed.b);
+  StepChange change;
+  change.step.a = step_a;
+  change.step.b = step_b;
+  for (const auto& [name, of] : changes) change.operations.push_back(of);
+  std::string out;
+  for (const Rename& rename : RenamesOf(change, runs, undisturbed)) {
+    out += (out.empty() ? "" : " ") + rename.a + ">" + rename.b;
+    EXPECT_EQ(rename.a_ns, changes[rename.a].own.a);
+    EXPECT_EQ(rename.b_ns, changes[rename.b].own.b);
+  }
+  return out;
+}
+std::string Renamed(const std::vector<Part>& a, const std::vector<Part>& b, double step_a = 100,
+                    double step_b = 100) {
+  return Renamed({{a}, {b}}, step_a, step_b);
+}
+
+// Few nanoseconds, of which each one tells.
+TEST(Renames, HaveTheirBoundsInTimeInLayersAndInTheirPartOfAStep) {
+  EXPECT_EQ(Renamed({{"old", 1, 10}}, {{"new", 1, 10}}), "old>new");
+  EXPECT_EQ(Renamed({{"old", 1, 10}}, {{"new", 1, 11.4}}), "old>new");
+  EXPECT_EQ(Renamed({{"old", 1, 11.4}}, {{"new", 1, 10}}), "old>new");
+  EXPECT_EQ(Renamed({{"old", 1, 10}}, {{"new", 1, 11.6}}), "");
+  EXPECT_EQ(Renamed({{"old", 1, 11.6}}, {{"new", 1, 10}}), "");
+  // By the share of its time that lies in other layers.
+  EXPECT_EQ(Renamed({{"old", 1, 8.6}, {"old", 2, 1.4}}, {{"new", 1, 10}}), "old>new");
+  EXPECT_EQ(Renamed({{"old", 1, 8.4}, {"old", 2, 1.6}}, {{"new", 1, 10}}), "");
+  EXPECT_EQ(Renamed({{"old", 1, 10}}, {{"new", 1, 8.6}, {"new", 3, 1.4}}), "old>new");
+  EXPECT_EQ(Renamed({{"old", 1, 10}}, {{"new", 1, 8.4}, {"new", 3, 1.6}}), "");
+  EXPECT_EQ(Renamed({{"old", 1, 5}, {"old", 2, 5}}, {{"new", 1, 6.4}, {"new", 2, 3.6}}), "old>new");
+  EXPECT_EQ(Renamed({{"old", 1, 5}, {"old", 2, 5}}, {{"new", 1, 6.6}, {"new", 2, 3.4}}), "");
+  // 2 % of the shorter step at least.
+  EXPECT_EQ(Renamed({{"old", 1, 10}}, {{"new", 1, 10}}, 500, 5000), "old>new");
+  EXPECT_EQ(Renamed({{"old", 1, 10}}, {{"new", 1, 10}}, 5000, 500), "old>new");
+  EXPECT_EQ(Renamed({{"old", 1, 10}}, {{"new", 1, 9.9}}, 500, 500), "");
+  EXPECT_EQ(Renamed({{"old", 1, 9.9}}, {{"new", 1, 10}}, 500, 500), "");
+}
+
+TEST(Renames, AreOfOperationsThatOneSideHasAlone) {
+  EXPECT_EQ(Renamed({{"old", 1, 10}, {"new", 1, 1}}, {{"new", 1, 10}}), "");
+  EXPECT_EQ(Renamed({{"old", 1, 10}}, {{"new", 1, 10}, {"old", 1, 1}}), "");
+  EXPECT_EQ(Renamed({{"", 1, 10}}, {{"new", 1, 10}}), "");
+  EXPECT_EQ(Renamed({{"old", 1, 10}}, {{"", 1, 10}}), "");
+  // The most alike first, and each once.
+  EXPECT_EQ(Renamed({{"a", 1, 10}, {"b", 1, 10.5}}, {{"c", 1, 10.4}, {"d", 1, 10}}), "a>d b>c");
+  EXPECT_EQ(Renamed({{"a", 1, 10}, {"b", 1, 10.5}}, {{"c", 1, 10.4}}), "b>c");
+  EXPECT_EQ(Renamed({{"b", 1, 10.5}}, {{"c", 1, 10.4}, {"d", 1, 10}}), "b>c");
+  // Of all runs of a side together; below 0 is nothing.
+  EXPECT_EQ(Renamed({{{{"old", 1, 5}}, {{"old", 2, 5}}}, {{{"new", 1, 5}, {"new", 2, 5}}}}),
+            "old>new");
+  EXPECT_EQ(Renamed({{"old", 1, 10.4}, {"old", 2, -0.4}}, {{"new", 1, 10}}), "old>new");
+  EXPECT_EQ(Renamed({{"old", 1, -10}}, {{"new", 1, -10}}, 0, 0), "");
 }
 
 TEST(Renames, EachOperationIsOneAtMost) {

@@ -2,10 +2,14 @@
 #include <simdjson.h>
 #include <zlib.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "src/export/exporter.h"
 #include "src/trace/builder.h"
@@ -419,6 +423,61 @@ in 1 3000
     const bool start = std::string_view(at->second["ph"]) == "s";
     EXPECT_EQ(double(at->second["ts"]), start ? 2.0 : 3.0);
   }
+}
+
+// Both ends of each: where it is, its kind, its number, its process, its time, which is that of its
+// span's begin.
+TEST(ChromeJson, ArrowsAreOfTheirKindAndHaveNumbersOfTheirOwn) {
+  simdjson::dom::parser parser;
+  simdjson::dom::element file;
+  const std::string json = ExportText(R"(
+process train pid=7 window=0..9000
+thread main tid=8
+span call 1000 1500 runtime
+out 1 1100
+out 2 1200
+span forward 2000 2500 framework
+out 3 2100
+out -9223372036854775801 2200
+out 5 2300
+thread other tid=9
+span backward 3000 3500 framework
+in 3 3100
+device gpu device=0 stream=5
+span gemm 4000 5000 device
+in 1 4000
+span add 6000 7000 device
+in 2 6000
+process worker pid=17 window=0..9000
+thread main tid=18
+span served 3000 3500 native
+in -9223372036854775801 3200
+count queue 100 3
+count queue 1200 5
+)");
+  ASSERT_FALSE(parser.parse(json).get(file));
+  std::vector<std::string> arrows, counters;
+  for (const simdjson::dom::element event : file["traceEvents"]) {
+    const auto ph = std::string(std::string_view(event["ph"]));
+    const auto at = [&] {
+      return std::to_string(int64_t(event["pid"])) + " " +
+             std::to_string(std::llround(double(event["ts"]) * 1000));
+    };
+    if (ph == "s" || ph == "f") {
+      EXPECT_EQ(std::string_view(event["cat"]), std::string_view(event["name"]));
+      arrows.push_back(ph + " " + std::string(std::string_view(event["cat"])) + " " +
+                       std::to_string(int64_t(event["id"])) + " " + at());
+    } else if (ph == "C") {
+      counters.push_back(std::string(std::string_view(event["name"])) + " " + at() + " " +
+                         std::to_string(int64_t(event["args"]["value"])));
+    }
+  }
+  std::sort(arrows.begin(), arrows.end());
+  EXPECT_EQ(arrows,
+            (std::vector<std::string>{"f ac2g 1 0 4000", "f ac2g 2 0 6000", "f fwdbwd 3 7 3000",
+                                      "f remote 4 17 3000", "s ac2g 1 7 1000", "s ac2g 2 7 1000",
+                                      "s fwdbwd 3 7 2000", "s remote 4 7 2000"}));
+  EXPECT_EQ(counters, (std::vector<std::string>{"queue 17 100 3", "queue 17 1200 5"}));
 }
 
 TEST(ChromeJson, IsCompressedWhereTheNameSaysSo) {

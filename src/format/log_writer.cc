@@ -4,6 +4,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <new>
 
 #include "src/base/fault_point.h"
@@ -127,10 +128,13 @@ struct LogWriter::State {
 };
 
 // From here on the log ends behind its last whole chunk, whatever the file system still allows.
+// errno stays that of what failed.
 Status LogWriter::State::Fail(const Status& status) {
+  const int number = errno;
   (void)file->Truncate(end);
   const std::string place = "the log stopped at byte " + std::to_string(end);
   error = status.At(place);
+  errno = number;
   return error;
 }
 

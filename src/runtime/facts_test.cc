@@ -1,5 +1,6 @@
 // What the log says of the process, its session and its steps, read back word by word.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 
 #include "crosscut/crosscut.h"
 #include "src/base/process.h"
+#include "src/format/ring.h"
 #include "src/format/run_reader.h"
 
 namespace {
@@ -136,6 +138,58 @@ TEST_F(FactsTest, TheProcessSaysWhoItIsAndHowItRecords) {
   for (const char* none : {"parent_key", "rank", "late", "none", "window", "armed", "lead_track"}) {
     EXPECT_EQ(log.facts.count(none), 0) << none;
   }
+}
+
+// By the ring alone a reader knows whose it is and what its ticks are.
+TEST_F(FactsTest, TheRingsHeaderSaysWhoseItIsAndWhatItsTicksAre) {
+  Start();
+  const std::string key = crosscut_process_key();
+  const Log log = Read();
+  const auto file = format::RingFile::Open(log.facts.at("ring"), {}, /*writable=*/false);
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  const auto ns = [](clockid_t id) {
+    timespec t;
+    clock_gettime(id, &t);
+    return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+  };
+  const int64_t before = ns(CLOCK_MONOTONIC);
+  const uint64_t tick = crosscut_now();
+  const int64_t after = ns(CLOCK_MONOTONIC), real = ns(CLOCK_REALTIME) - ns(CLOCK_MONOTONIC);
+  format::RingHeader header;
+  uint64_t chunks = 0;
+  ASSERT_TRUE(file->ReadHeader(&header, &chunks).ok());
+  const crosscut::base::ProcessIdentity self = crosscut::base::ThisProcess();
+  EXPECT_EQ(header.pid, self.pid);
+  EXPECT_EQ(header.pid_start, self.start);
+  EXPECT_EQ(header.pid_namespace, self.pid_namespace);
+  EXPECT_EQ(header.boot, self.boot);
+  struct stat run;
+  ASSERT_EQ(stat(run_.c_str(), &run), 0);
+  EXPECT_EQ(header.run_device, run.st_dev);
+  EXPECT_EQ(header.run_inode, run.st_ino);
+  EXPECT_EQ(std::string(header.control.run_dir), run_);
+  EXPECT_EQ(std::string(header.log_name), key + ".crosscut");
+  EXPECT_EQ(header.state, uint32_t{format::kRingRecording});
+  EXPECT_EQ(header.stop_reason, 0u);
+  EXPECT_EQ(header.stop_tick, 0u);
+  EXPECT_NE(header.nonce, 0u);
+  EXPECT_EQ(chunks, header.chunk_count);
+  EXPECT_LE(chunks, (4u << 20) / format::kRingChunkBytes);
+  EXPECT_GE(chunks, (2u << 20) / format::kRingChunkBytes);
+  EXPECT_LE(header.start_tick, tick);
+  EXPECT_GE(header.start_tick, header.anchor_tick - (tick - header.anchor_tick));
+  EXPECT_EQ(log.facts.at("ns_per_tick"),
+            std::to_string(header.ns_mult) + "/" + std::to_string(header.ns_shift));
+  // The rate is that of a fraction of a millisecond; a clock without its anchor is wrong by hours.
+  const double since = static_cast<double>(tick - header.anchor_tick) *
+                       static_cast<double>(header.ns_mult) /
+                       static_cast<double>(uint64_t{1} << header.ns_shift);
+  const double is = static_cast<double>(header.anchor_ns) + since, slack = 1e8 + since / 10;
+  EXPECT_GE(is, static_cast<double>(before) - slack);
+  EXPECT_LE(is, static_cast<double>(after) + slack);
+  EXPECT_NEAR(static_cast<double>(header.anchor_realtime_ns - header.anchor_ns),
+              static_cast<double>(real), 1e8);
+  crosscut_stop();
 }
 
 TEST_F(FactsTest, WhatSetTheProcessGoingIsToldByTheEnvironment) {
@@ -292,6 +346,67 @@ TEST_F(FactsTest, StepsHaveTheirNumbersAndLevels) {
   }
 }
 
+bool runs_tasks = false;
+std::string asked_of_tasks;
+
+// What follows tasks stays for the rest of the process: here it then runs none.
+TEST_F(FactsTest, WhoFollowsTasksOpensAndClosesWhatTheyRun) {
+  static const crosscut_tasks those = {
+      sizeof those, [](uint32_t) { return asked_of_tasks += "open ", runs_tasks ? 1 : 0; },
+      [](uint32_t) { return asked_of_tasks += "close ", runs_tasks ? 1 : 0; },
+      [](uint32_t) { asked_of_tasks += "forget "; }};
+  crosscut_tasks older = those;
+  --older.struct_size;
+  const uint32_t name =
+      crosscut_intern("of a task", SIZE_MAX, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE, 0, 0);
+  crosscut_follow_tasks(nullptr);
+  crosscut_follow_tasks(&older);
+  EXPECT_EQ(crosscut_tasks_followed_, 0u);
+  Start();
+  EXPECT_EQ(crosscut_open_(name), 0);  // a begin
+  crosscut_close_(name);               // an end
+  crosscut_task_forget(name);
+  crosscut_follow_tasks(&those);
+  EXPECT_EQ(asked_of_tasks, "");
+  runs_tasks = true;
+  EXPECT_EQ(crosscut_open(name), 1);
+  crosscut_close(name, 1);
+  runs_tasks = false;
+  EXPECT_EQ(crosscut_open(name), 0);  // a begin
+  crosscut_close(name, 0);            // an end: it is not asked
+  crosscut_close(name, 1);            // an end: nobody knows it
+  crosscut_task_forget(name);
+  EXPECT_EQ(asked_of_tasks, "open close open close forget ");
+  crosscut_stop();
+  std::string marks;
+  for (const Words& words : Read().marks) {
+    if (words[0] == name) marks += "begin ";
+    if (words[0] == format::kEndNamed && words[1] == name) marks += "end ";
+  }
+  EXPECT_EQ(marks, "begin end begin end end ");
+}
+
+template <int kNumber>
+int32_t* Local() {
+  static thread_local int32_t local = kNumber;
+  return &local;
+}
+
+TEST_F(FactsTest, OfVariablesOfTasksThereAreEight) {
+  int32_t* addresses[CROSSCUT_TASK_LOCALS];
+  EXPECT_EQ(crosscut_task_locals(addresses), 0);
+  using Of = int32_t* (*)();
+  const Of all[] = {Local<1>, Local<2>, Local<3>, Local<4>, Local<5>, Local<6>, Local<7>, Local<8>};
+  for (int i = 0; i < 8; ++i) {
+    for (int again = 0; again < 2; ++again) EXPECT_EQ(crosscut_task_local(all[i]), CROSSCUT_OK);
+    ASSERT_EQ(crosscut_task_locals(addresses), i + 1);
+    for (int k = 0; k <= i; ++k) EXPECT_EQ(addresses[k], all[k]());
+  }
+  EXPECT_EQ(crosscut_task_local(Local<9>), CROSSCUT_ENOMEM);
+  EXPECT_EQ(crosscut_task_local(Local<3>), CROSSCUT_OK);
+  EXPECT_EQ(crosscut_task_locals(addresses), 8);
+}
+
 TEST_F(FactsTest, ProgressAndTheLeadAreTold) {
   Start();
   crosscut_step(0);
@@ -304,6 +419,12 @@ TEST_F(FactsTest, ProgressAndTheLeadAreTold) {
   std::vector<uint64_t> values;
   for (const Words& words : log.Of(format::kCounter)) values.push_back(words[2]);
   EXPECT_EQ(values, (std::vector<uint64_t>{0, 250'000'000, 1'000'000'000}));
+  for (const Words& words : log.Of(format::kName)) {
+    if (std::string(reinterpret_cast<const char*>(words.data() + 4), words[3]) ==
+        "crosscut.progress") {
+      EXPECT_EQ(words[2], 0u) << "it has no layer, no flag and no probe";
+    }
+  }
   const std::vector<Words> lost = log.Of(format::kDrop);
   ASSERT_EQ(lost.size(), 3);
   for (const Words& words : lost) EXPECT_EQ(words[1], uint64_t{format::kDropValue});

@@ -150,5 +150,53 @@ TEST_F(ProbePluginsTest, TheBuildIdIsTheLinkers) {
   EXPECT_EQ(BuildId(folder_), "-");
 }
 
+// A 64-bit file of one segment with these notes.
+std::string ElfWith(const std::string& notes, uint32_t type = PT_NOTE) {
+  Elf64_Ehdr header = {};
+  memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_phoff = sizeof header;
+  header.e_phentsize = sizeof(Elf64_Phdr);
+  header.e_phnum = 1;
+  Elf64_Phdr segment = {};
+  segment.p_type = type;
+  segment.p_offset = sizeof header + sizeof segment;
+  segment.p_filesz = notes.size();
+  return std::string(reinterpret_cast<const char*>(&header), sizeof header) +
+         std::string(reinterpret_cast<const char*>(&segment), sizeof segment) + notes;
+}
+
+std::string Note(const std::string& name, const std::string& text, uint32_t type) {
+  const Elf64_Nhdr note = {static_cast<Elf64_Word>(name.size()),
+                           static_cast<Elf64_Word>(text.size()), type};
+  const auto padded = [](std::string part) {
+    part.resize((part.size() + 3) / 4 * 4);
+    return part;
+  };
+  return std::string(reinterpret_cast<const char*>(&note), sizeof note) + padded(name) +
+         padded(text);
+}
+
+TEST_F(ProbePluginsTest, TheBuildIdIsFoundAmongOtherNotesAndNotBeyondTheirEnd) {
+  const auto id = [&](const std::string& file) {
+    Write("notes.so", file);
+    return BuildId(At("notes.so"));
+  };
+  const std::string gnu("GNU\0", 4), build = Note(gnu, "\x01\xab\x7f\xf0\x0f", NT_GNU_BUILD_ID);
+  EXPECT_EQ(id(ElfWith(build)), "01ab7ff00f");
+  EXPECT_EQ(id(ElfWith(Note("x", "12345", 1) + Note("", "", 9) + build)), "01ab7ff00f");
+  EXPECT_EQ(id(ElfWith(Note(gnu, "", NT_GNU_BUILD_ID) + build)), "01ab7ff00f") << "an empty one";
+  EXPECT_EQ(id(ElfWith(build, PT_LOAD)), "-");
+  EXPECT_EQ(id(ElfWith("")), "-");
+  // Cut anywhere: the last byte of the text is the last that is needed.
+  for (size_t cut = 0; cut < build.size(); ++cut) {
+    const bool whole = cut >= sizeof(Elf64_Nhdr) + 4 + 5;
+    EXPECT_EQ(id(ElfWith(build.substr(0, cut))), whole ? "01ab7ff00f" : "-") << cut;
+  }
+  std::string huge = build;
+  huge[4] = huge[5] = huge[6] = huge[7] = '\xff';
+  EXPECT_EQ(id(ElfWith(huge)), "-");
+}
+
 }  // namespace
 }  // namespace crosscut::verbs

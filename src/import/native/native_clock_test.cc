@@ -19,6 +19,36 @@ TEST(NativeClock, RunsThroughItsAnchorsAndInLinesBetween) {
   EXPECT_GE(clock.error_ns(), 7);
 }
 
+// An anchor stands in the stretch that begins there.
+TEST(NativeClock, KnowsTheStretchOfATick) {
+  const NativeClock clock({{100, 1000, 5}, {200, 1200, 7}, {300, 1500, 6}}, {});
+  const std::pair<uint64_t, size_t> kAll[] = {{0, 0},   {99, 0},  {100, 0}, {199, 0},
+                                              {200, 1}, {299, 1}, {300, 2}, {1000, 2}};
+  for (const auto& [tick, stretch] : kAll) {
+    size_t segment = 0;
+    clock.ToNs(tick, &segment);
+    EXPECT_EQ(segment, stretch) << tick;
+    // From wherever the one before it was.
+    for (size_t from = 0; from < 3; ++from) {
+      segment = from;
+      EXPECT_EQ(clock.ToNs(tick, &segment), clock.ToNs(tick)) << tick;
+      EXPECT_EQ(segment, stretch) << tick << " from " << from;
+    }
+  }
+}
+
+// How far the middle of three anchors lies off the line through the others, a quarter of that, and
+// the worst of the readings' own errors.
+TEST(NativeClock, ItsErrorIsThatOfTheReadingsAndOfTheBendOfTheLine) {
+  EXPECT_EQ(NativeClock({{100, 1000, 5}, {200, 1200, 7}, {300, 1400, 6}}, {}).error_ns(), 7);
+  EXPECT_EQ(NativeClock({{100, 1000, 5}, {200, 1200, 7}, {300, 1500, 6}}, {}).error_ns(),
+            7 + (50 + 3) / 4);
+  EXPECT_EQ(NativeClock({{100, 1000, 0}, {200, 1260, 0}, {300, 1400, 0}}, {}).error_ns(), 60 / 4);
+  EXPECT_EQ(NativeClock({{100, 1000, 5}, {200, 1260, 6}}, {}).error_ns(), 6);
+  EXPECT_EQ(NativeClock({{0, 0, 0}, {100, 100, 0}, {200, 200, 0}, {300, 340, 0}}, {}).error_ns(),
+            (20 + 3) / 4);
+}
+
 TEST(NativeClock, NeverFallsWhateverTheAnchorsSay) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 200; ++round) {

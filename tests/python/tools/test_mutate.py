@@ -78,3 +78,15 @@ def test_places_of_real_sources_are_found_and_each_changes_its_line(path):
                                                  (10, 10, 0.722, 1), (0, 10, 0, 0.278)])
 def test_the_interval_is_wilsons(seen, of, low, high):
     assert mutate.wilson(seen, of) == pytest.approx((low, high), abs=0.001)
+
+
+def test_all_tests_run_and_the_quick_ones_first():
+    seconds = {"/b/one": {"A.fast": 0.1, "A.slow": 9.0, "A.quick": 0.2, "B.slow": 0.5},
+               "/b/two": {"C.fast": 0.05}, "/b/three": {"D.slow": 2.0}}
+    commands = mutate.quick_first(seconds)
+    assert [(round(s, 3), command[0], command[-1]) for s, command in commands] == [
+        (0.05, "/b/two", "--gtest_filter=C.fast"),
+        (0.3, "/b/one", "--gtest_filter=A.fast:A.quick"),
+        (0.5, "/b/one", "--gtest_filter=B.slow"),
+        (2.0, "/b/three", "--gtest_filter=D.slow"),
+        (9.0, "/b/one", "--gtest_filter=A.slow")]
