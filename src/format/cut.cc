@@ -334,8 +334,7 @@ class EventsCut {
       }
       open = next;
     };
-    auto edge = phases_.begin();
-    for (const CutPart& part : parts_->all()) {
+    for (auto edge = phases_.begin(); const CutPart& part : parts_->all()) {
       for (; edge != phases_.end() && edge->tick < part.end; ++edge) {
         if (edge->tick >= part.begin && open != runs) put(runs, part.begin);
         runs = edge->begins ? &*edge : nullptr;

@@ -216,8 +216,7 @@ void Walk::TakeSamples(const Context& context) {
     for (const ThreadSample& sample : facts.samples[track]) {
       out_->knows_native |= sample.knows_native;
       if (track == owner_.lead.value) continue;
-      if (sample.gil == trace::Gil::kHeld || sample.runs_python()) gil_.MayHold(sample);
-      if (sample.gil != trace::Gil::kUnknown) gil_.Knows(track, sample);
+      gil_.Take(track, sample);
       if (sample.python) others_.push_back(&sample);
     }
   }
@@ -431,18 +430,16 @@ std::vector<trace::Interval> Walk::Waited(Cause cause) const {
 // Spans say that the lead was in Python, or in a call that may hand the GIL over. Where samples saw
 // it wait for a lock there while other threads ran Python half as often, that part of the time is
 // put down to the GIL (while it waits for that, one of them runs; they are not sampled at one
-// moment), or, where samples know who has the GIL, while another thread has it half as often; where
-// it waited inside the framework while threads prepared data for that, to input. Python itself
-// waits for nothing else without a span: where no other thread runs it, native code that nothing
-// wraps waits, for threads of its own. Waiting for a processor is told beside the causes: it makes
-// all of them longer, and is none.
+// moment; samples may know it); where it waited inside the framework while threads prepared data
+// for that, to input. Python itself waits for nothing else without a span: where no other thread
+// runs it, native code that nothing wraps waits, for threads of its own. Waiting for a processor is
+// told beside the causes: it makes all of them longer, and is none.
 void Walk::SplitBySamples() {
   SplitCompilation();
   auto& causes = out_->causes;
   int64_t locked = 0;
   for (const Told& told : locked_) locked += told.all.samples;
-  const double held = gil_.HeldByOthers();
-  const bool for_gil = held < 0 ? 2 * others_in_python_ >= locked : 2 * held >= 1;
+  const bool for_gil = gil_.OthersHadIt(/*otherwise=*/2 * others_in_python_ >= locked);
   CauseSum& queue = causes[static_cast<size_t>(Cause::kPreemption)];
   queue.samples = run_delay_samples_;
   queue.ns = static_cast<int64_t>(Share(run_delay_ns_, run_delay_of_ns_) *

@@ -20,10 +20,15 @@ bool MayTell(Cause cause, Doing doing, const ThreadSample& lead) {
 
 }  // namespace
 
-void GilWaits::Knows(uint32_t thread, const ThreadSample& sample) {
+void GilWaits::Take(uint32_t thread, const ThreadSample& sample) {
+  const Holder seen = {sample.at_ns, sample.covers_ns, sample.line};
+  const bool held = sample.gil == trace::Gil::kHeld;
+  if (held) holders_.push_back(seen);
+  if (held || sample.runs_python()) may_hold_.push_back(seen);
+  if (sample.gil == trace::Gil::kUnknown) return;
   threads_ += thread != last_thread_ ? 1 : 0;
   last_thread_ = thread;
-  known_.push_back({sample.at_ns, sample.covers_ns, {}});
+  known_.push_back(seen);
 }
 
 void GilWaits::Sort() {
@@ -65,9 +70,8 @@ int64_t GilWaits::SeenWith(const ThreadSample& lead) const {
 }
 
 // A look may have left some of the threads out: as many of them have the GIL as of those seen.
-double GilWaits::HeldByOthers() const {
-  if (looks_ < kFewestLooks) return -1;
-  return std::min(1.0, static_cast<double>(threads_ * held_) / static_cast<double>(seen_));
+bool GilWaits::OthersHadIt(bool otherwise) const {
+  return looks_ < kFewestLooks ? otherwise : 2 * threads_ * held_ >= seen_;
 }
 
 bool GilWaits::Add(Cause cause, Doing doing, const LineStretch& at, const Blamed& blamed) {

@@ -17,14 +17,9 @@ namespace crosscut::analyze {
 
 class GilWaits {
  public:
-  // A sample of a thread that is not the lead: it may have held the GIL then, and is known to where
-  // it says so. They come in any order of time.
-  void MayHold(const ThreadSample& sample) {
-    may_hold_.push_back({sample.at_ns, sample.covers_ns, sample.line});
-    if (sample.gil == trace::Gil::kHeld) holders_.push_back(may_hold_.back());
-  }
-  // A sample of a thread that is not the lead, which knows whether it had the GIL.
-  void Knows(uint32_t thread, const ThreadSample& sample);
+  // A sample of a thread that is not the lead, all of one behind the other: it may have held the
+  // GIL then, and is known to where it says so.
+  void Take(uint32_t thread, const ThreadSample& sample);
   // All holders are known.
   void Sort();
   // Whether another thread may have held it at that sample of the lead: a lead that runs then,
@@ -40,9 +35,9 @@ class GilWaits {
     BlamedLines holders;
   };
   const Waits& of(Cause cause) const { return waits_[static_cast<size_t>(cause)]; }
-  // For what part of the time in which Add was told that the lead was locked another thread had the
-  // GIL, by the samples of one look with the lead's; -1 where these are too few to say.
-  double HeldByOthers() const;
+  // Whether another thread had the GIL in half of the time in which Add was told that the lead was
+  // locked, by the samples of one look with the lead's; `otherwise` where these are too few to say.
+  bool OthersHadIt(bool otherwise) const;
 
  private:
   struct Holder {
