@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "src/base/file.h"
 #include "src/format/log_writer.h"
@@ -146,6 +147,7 @@ class SessionCut {
     return writer->AppendSession({0, 0, parts_->begin(), out_});
   }
 
+  const std::vector<uint64_t>& stops() const { return stops_; }
   // Ticks from which on spans with kFlagFrame are open on no thread, ascending.
   const std::vector<uint64_t>& frames_end() const { return frames_end_; }
   NameAttributes name(uint64_t id) const {
@@ -170,6 +172,7 @@ class SessionCut {
         return event[1] == 0 ? parts_->Span(tick) : parts_->Has(tick);
       case kMeta: return tick < parts_->end() && IsOfTheCut(event);
       case kProbeCost: return true;
+      case kStop: stops_.push_back(tick); return false;
       default: return false;
     }
   }
@@ -215,7 +218,7 @@ class SessionCut {
   std::unordered_map<uint64_t, uint64_t> clock_of_;  // by track of a device
   std::unordered_map<uint64_t, int64_t> behind_;     // CLOCK_MONOTONIC, by clock
   int64_t monotonic_ns_ = 0;
-  std::vector<uint64_t> frames_end_;
+  std::vector<uint64_t> frames_end_, stops_;
 };
 
 class EventsCut {
@@ -252,7 +255,7 @@ class EventsCut {
       GoOn(&thread, UINT64_MAX);
       if (Status status = Write(id, writer); !status.ok()) return status;
     }
-    return {};
+    return PutPhases(writer);
   }
 
  private:
@@ -274,9 +277,17 @@ class EventsCut {
     std::map<uint64_t, bool> keeps_on;  // the last that it told of a device's track
   };
 
+  // A begin or end of a phase, which is the whole process's.
+  struct PhaseEdge {
+    uint64_t tick = 0, name = 0;
+    bool begins = false;
+    Thread thread = {};
+  };
+
   void Keep(Thread* thread, uint64_t tick, Words event) {
     if (!thread->is_told) {
       thread->is_told = true;
+      told_.insert(thread->id);
       const uint64_t begin = std::clamp(thread->begin, parts_->begin(), parts_->end());
       out_.insert(out_.end(), {Word(begin, kThread), thread->id, thread->os_id,
                                thread->flags & ~kThreadContinues, begin});
@@ -310,8 +321,53 @@ class EventsCut {
     }
   }
 
+  // One that runs where a part begins is in it from there on; between two parts none begins.
+  Status PutPhases(LogWriter* writer) {
+    for (const uint64_t stop : session_->stops()) phases_.push_back({stop});
+    std::stable_sort(phases_.begin(), phases_.end(),
+                     [](const PhaseEdge& a, const PhaseEdge& b) { return a.tick < b.tick; });
+    const PhaseEdge *runs = nullptr, *open = nullptr;  // in the recording; in the copy
+    Status status;
+    const auto put = [&](const PhaseEdge* next, uint64_t tick) {
+      if (status.ok() && (open != nullptr || next != nullptr)) {
+        status = PutPhase(next != nullptr ? *next : *open, tick, next != nullptr, writer);
+      }
+      open = next;
+    };
+    for (auto edge = phases_.begin(); const CutPart& part : parts_->all()) {
+      for (; edge != phases_.end() && edge->tick < part.end; ++edge) {
+        if (edge->tick >= part.begin && open != runs) put(runs, part.begin);
+        runs = edge->begins ? &*edge : nullptr;
+        put(edge->tick >= part.begin ? runs : nullptr, edge->tick);
+      }
+      if (open != runs) put(runs, part.begin);
+    }
+    return status;
+  }
+
+  Status PutPhase(const PhaseEdge& phase, uint64_t tick, bool begins, LogWriter* writer) {
+    out_.clear();
+    Thread thread = phase.thread;
+    thread.is_told = told_.contains(thread.id);
+    const uint64_t code = begins ? kBeginWide : kEndNamed;
+    Keep(&thread, tick, std::array<uint64_t, 2>{code, phase.name});
+    return Write(static_cast<uint32_t>(thread.id), writer);
+  }
+
+  // False: it is something else.
+  bool TakePhase(const Thread& thread, uint64_t tick, Words event) {
+    const uint64_t code = event[0] & kCodeMask;
+    const bool named = code == kBeginWide || code == kEndNamed;
+    if (!named && code < kFirstNameCode) return false;
+    const uint64_t name = named ? event[1] : code;
+    if (session_->name(name).kind != kKindPhase) return false;
+    if (thread.id != 0) phases_.push_back({tick, name, code != kEndNamed, thread});
+    return true;
+  }
+
   void TakeEvent(Thread* thread, uint64_t tick, Words event) {
     const uint64_t code = event[0] & kCodeMask;
+    if (TakePhase(*thread, tick, event)) return;
     const bool inside = parts_->Has(tick);
     if (code == kThread) return TakeThread(thread, tick, event);
     if (code >= kSpanOn && code <= kDropOn) return TakeOfDevice(thread, tick, event);
@@ -354,12 +410,11 @@ class EventsCut {
     }
   }
 
-  // A step or phase that begins between two parts is in none, and ends the one before it.
+  // A step that begins between two parts is in none, and ends the one before it.
   void EndByBegin(Thread* thread, uint64_t tick, Words event) {
     const uint64_t code = event[0] & kCodeMask, name = code == kBeginWide ? event[1] : code;
     if (code != kBeginWide && code < kFirstNameCode) return;
-    const uint64_t kind = session_->name(name).kind;
-    if (kind != kKindStep && kind != kKindPhase) return;
+    if (session_->name(name).kind != kKindStep) return;
     Keep(thread, tick, std::array<uint64_t, 2>{kEndNamed, name});
   }
 
@@ -413,7 +468,7 @@ class EventsCut {
     if (facts.kind == kKindStep) {
       thread->step = name;
       thread->level = kLevelEverything;  // until that is told
-    } else if (facts.kind != kKindPhase) {
+    } else {
       thread->open.push_back({name, kept});
     }
   }
@@ -458,8 +513,10 @@ class EventsCut {
   // unless that is 0.
   bool EndNamed(Thread* thread, uint64_t tick, uint64_t name) {
     const NameAttributes ended = session_->name(name);
-    if (ended.kind == kKindStep) thread->step = 0;
-    if (ended.kind == kKindStep || ended.kind == kKindPhase) return true;
+    if (ended.kind == kKindStep) {
+      thread->step = 0;
+      return true;
+    }
     std::vector<Open>& open = thread->open;
     size_t at = open.size();
     while (at > 0 && open[at - 1].name != name) --at;
@@ -485,6 +542,8 @@ class EventsCut {
   const SessionCut* session_;
   const Parts* parts_;
   std::unordered_map<uint32_t, Thread> threads_;
+  std::unordered_set<uint64_t> told_;  // tracks that are in the cut
+  std::vector<PhaseEdge> phases_;
   std::vector<uint64_t> out_;
 };
 

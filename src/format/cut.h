@@ -1,8 +1,9 @@
 // Copies a part of what a process recorded into a log of its own: a window of a recording that is
 // under way. The copy holds what a session that began and ended there would: spans that were open
 // at the begin are not in it, nor are their ends, and what is open at the end ends with it. A step
-// that runs at the begin, and of which not everything is recorded, is in it from there on. Time in
-// which the process did not record (before its start, in its pauses, behind its end) is no part.
+// that runs at the begin, and of which not everything is recorded, is in it from there on, and so
+// is a phase. Time in which the process did not record (before its start, in its pauses, behind its
+// end) is no part.
 #pragma once
 
 #include <cstdint>

@@ -136,5 +136,75 @@ TEST_F(NativeCut, AnyPartsHaveTheSpansThatBeganInThemAndNoOthers) {
   }
 }
 
+// The phase that runs at a time; "" where none does.
+std::string PhaseAt(const trace::Trace& trace, int64_t at_ns) {
+  for (const trace::Phase& phase : trace.processes[0].phases) {
+    if (phase.begin_ns <= at_ns && at_ns < phase.end_ns) {
+      return std::string(trace.text(phase.name));
+    }
+  }
+  return "";
+}
+
+TEST_F(NativeCut, PhasesRunInItAsInTheRecording) {
+  constexpr uint64_t kEnd = 1000;
+  int seen = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    std::mt19937_64 random(seed);
+    std::filesystem::remove_all(dir_);
+    std::filesystem::create_directories(dir_ / "cut");
+    std::ofstream(dir_ / "run.json") << R"({"format": 1, "command": ["python"]})";
+    Words session = Session();
+    for (uint32_t id = 0x100; id < 0x103; ++id) {
+      session.Name(id, "phase " + std::to_string(id),
+                   Attributes(format::kKindPhase, format::kLayerNone));
+    }
+    session.Name(0x110, "call", Attributes(format::kKindSpan, format::kLayerNative));
+    session.At(kEnd, format::kStop, {format::kStopAsked});
+    std::vector<Words> threads(2);
+    for (uint32_t track = 1; track <= 2; ++track) {
+      Words& words = threads[track - 1];
+      words.Thread(0, track, track == 1 ? format::kThreadIsMain : 0);
+      // No two of them change the phase at once.
+      for (uint64_t at = 2 * track; at < kEnd; at += 4 * (1 + random() % 60)) {
+        const uint64_t name = 0x100 + random() % 3, what = random() % 4;
+        if (what == 0) words.At(at, format::kEndNamed, {name});
+        if (what == 1) words.At(at, name);
+        if (what > 1) words.At(at, 0x110).At(at + 2, format::kEnd);
+      }
+      if (random() % 3 == 0) words.At(kEnd - 1, format::kThreadEnd);
+    }
+    Write("p1", session, threads);
+    std::array<uint64_t, 4> edges;
+    for (uint64_t& edge : edges) edge = 8 * (random() % 120);
+    std::sort(edges.begin(), edges.end());
+    format::Cut cut;
+    std::vector<trace::Interval> parts;
+    for (const size_t i : {0, 2}) {
+      if (edges[i] == edges[i + 1]) continue;
+      cut.parts.push_back({TickOf(edges[i]), TickOf(edges[i + 1]), 0, 0});
+      parts.push_back({static_cast<int64_t>(edges[i]), static_cast<int64_t>(edges[i + 1])});
+    }
+    if (parts.empty()) continue;
+    const Status done =
+        format::CutProcess(dir_.string(), "p1", cut, (dir_ / "cut" / "p1.crosscut").string());
+    ASSERT_TRUE(done.ok()) << done.message();
+    std::filesystem::copy_file(dir_ / "run.json", dir_ / "cut" / "run.json");
+    const trace::Trace whole = Read();
+    auto part = Import((dir_ / "cut").string());
+    ASSERT_TRUE(part.ok()) << part.status().message();
+    for (const trace::Interval& time : parts) {
+      for (int64_t at = time.begin_ns; at < time.end_ns; ++at) {
+        ASSERT_EQ(PhaseAt(*part, at), PhaseAt(whole, at)) << "seed " << seed << " at " << at;
+        seen += PhaseAt(whole, at).empty() ? 0 : 1;
+      }
+    }
+    for (const trace::Track& track : part->tracks) {
+      EXPECT_EQ(track.unbalanced + track.clamped, 0) << seed;
+    }
+  }
+  EXPECT_GT(seen, 1000);
+}
+
 }  // namespace
 }  // namespace crosscut::import
