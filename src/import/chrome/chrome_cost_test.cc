@@ -29,5 +29,35 @@ TEST_F(ChromeCostTest, ManyArrowsAtTheEndOfManySpansAllLeaveThem) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
 }
 
+// Several ranks' traces in one file that names no rank: the process that launched a device's work
+// has it, or else the one that stands before it.
+TEST_F(ChromeCostTest, ManyDevicesOfManyProcessesAreTheirs) {
+  constexpr int kMany = 50'000;
+  std::string events = "[";
+  const auto event = [&](const char* category, int pid, int at, int correlation) {
+    events += R"({"ph":"X","cat":")" + std::string(category) + R"(","name":"n","tid":7,"pid":)" +
+              std::to_string(pid) + R"(,"ts":)" + std::to_string(at) +
+              R"(,"dur":2,"args":{"stream":7,"correlation":)" + std::to_string(correlation) + "}},";
+  };
+  for (int i = 1; i <= kMany; ++i) {
+    event("cpu_op", 2 * i, i, 0);
+    event("cuda_runtime", 2 * i, i, i);
+    event("kernel", 2 * i + 1, i + 5, i % 2 == 0 ? kMany - i : 0);
+  }
+  events.back() = ']';
+  const auto begin = std::chrono::steady_clock::now();
+  const trace::Trace trace = OfText(events);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+  ASSERT_EQ(trace.processes.size(), size_t{kMany});
+  int theirs = 0;
+  for (const trace::Track& track : trace.tracks) {
+    if (track.kind != trace::TrackKind::kDevice || track.spans.size() == 0) continue;
+    const int64_t i = track.spans.begin_ns[0] / 1000 - 5;
+    const int64_t owner = i % 2 == 0 && i < kMany ? kMany - i : i;
+    theirs += trace.processes[track.process.value].pid == 2 * owner ? 1 : 0;
+  }
+  EXPECT_EQ(theirs, kMany);
+}
+
 }  // namespace
 }  // namespace crosscut::import

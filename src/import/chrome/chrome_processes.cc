@@ -9,6 +9,7 @@ namespace crosscut::import {
 namespace {
 
 constexpr uint32_t kNone = UINT32_MAX;
+constexpr size_t kMostFits = 256;  // work that so many launched says of none that it is its own
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -47,8 +48,15 @@ ChromeProcesses::ChromeProcesses(std::vector<ChromePid>* pids,
 
 void ChromeProcesses::Decide() {
   FindHosts();
+  GroupHosts();
+  for (const ChromeRow& row : rows_) {
+    if (row.place == Place::kDevice) device_rows_[row.pid].push_back(&row);
+  }
   for (uint32_t i = 0; i < pids_.size(); ++i) {
     if (pids_[i].owner == kNone && pids_[i].device) FindOwner(i);
+  }
+  for (uint32_t i = 0; i < pids_.size(); ++i) {
+    if (pids_[i].owner == i) last_own_ = i;
   }
   for (uint32_t i = 0; i < pids_.size(); ++i) {
     if (pids_[i].owner == kNone) FindAny(i);
@@ -73,92 +81,94 @@ void ChromeProcesses::FindHosts() {
     ChromePid& pid = pids_[i];
     const bool own = pid.host && !IsDevices(pid);
     pid.owner = own ? i : kNone;
-    if (own) hosts_.push_back(i);
+    if (own) hosts_.hosts.push_back(i);
     launching_ += own && pid.launches > 0 ? 1 : 0;
   }
 }
 
-void ChromeProcesses::FindOwner(uint32_t index) {
-  ChromePid& pid = pids_[index];
-  Hosts hosts = NamedFor(pid, hosts_);
-  if (hosts.empty()) {
-    pid.owner = StrangersLike(index);
-    return;
+void ChromeProcesses::GroupHosts() {
+  for (const uint32_t host : hosts_.hosts) {
+    const ChromePid& pid = pids_[host];
+    named_ |= pid.rank >= 0 || !pid.label.empty();
+    if (pid.rank >= 0) groups_[{pid.rank, ""}].hosts.push_back(host);
+    if (!pid.label.empty()) groups_[{-1, pid.label}].hosts.push_back(host);
+    if (pid.rank >= 0 && !pid.label.empty()) {
+      groups_[{pid.rank, pid.label}].hosts.push_back(host);
+    }
   }
-  hosts = Prefer(hosts, [this](uint32_t host) { return pids_[host].operators > 0; });
-  hosts = Prefer(hosts, [this](uint32_t host) { return pids_[host].launches > 0; });
-  pid.told = hosts.size() == 1;
-  pid.owner = pid.told ? hosts.front() : MostLaunched(index, hosts);
+  const auto fill = [this](Group* group) {
+    for (const uint32_t host : group->hosts) {
+      group->by_name[pids_[host].name.value].push_back(host);
+    }
+    group->best = Prefer(group->hosts, [this](uint32_t host) { return pids_[host].operators > 0; });
+    group->best = Prefer(group->best, [this](uint32_t host) { return pids_[host].launches > 0; });
+  };
+  fill(&hosts_);
+  for (auto& [what, group] : groups_) fill(&group);
 }
 
-ChromeProcesses::Hosts ChromeProcesses::NamedFor(const ChromePid& device, Hosts hosts) const {
-  const auto keep = [&](bool known, auto holds) {
-    const bool used = known && std::any_of(hosts.begin(), hosts.end(), [&](uint32_t host) {
-                        return pids_[host].rank >= 0 || !pids_[host].label.empty();
-                      });
-    Hosts some;
-    std::copy_if(hosts.begin(), hosts.end(), std::back_inserter(some), holds);
-    if (used || !some.empty()) hosts = std::move(some);
-  };
-  if (device.rank >= 0) {
-    keep(true, [&](uint32_t host) { return pids_[host].rank == device.rank; });
+void ChromeProcesses::FindOwner(uint32_t index) {
+  ChromePid& pid = pids_[index];
+  const Group& named = NamedFor(pid);
+  if (named.hosts.empty()) {
+    pid.owner = strangers_.try_emplace({pid.rank, pid.label}, index).first->second;
+    return;
   }
-  if (!device.label.empty()) {
-    keep(true, [&](uint32_t host) { return pids_[host].label == device.label; });
-  }
-  if (hosts.size() > 1 && device.name.valid() && !device.two_names) {
-    const auto same = [&](uint32_t host) { return pids_[host].name == device.name; };
-    if (std::count_if(hosts.begin(), hosts.end(), same) == 1) keep(false, same);
-  }
-  return hosts;
+  pid.owner = OnlyOfName(pid, named);
+  if (pid.owner != kNone) return;
+  pid.told = named.best.size() == 1;
+  pid.owner = pid.told ? named.best.front() : MostLaunched(index, named.best);
+}
+
+// Where hosts have ranks or labels, a device's says whose it is, or that its process is not here.
+const ChromeProcesses::Group& ChromeProcesses::NamedFor(const ChromePid& device) const {
+  const int64_t rank = std::max<int64_t>(device.rank, -1);
+  if (!named_ || (rank < 0 && device.label.empty())) return hosts_;
+  const auto group = groups_.find({rank, device.label});
+  return group == groups_.end() ? nobody_ : group->second;
+}
+
+uint32_t ChromeProcesses::OnlyOfName(const ChromePid& device, const Group& hosts) {
+  if (!device.name.valid() || device.two_names) return kNone;
+  const auto same = hosts.by_name.find(device.name.value);
+  return same != hosts.by_name.end() && same->second.size() == 1 ? same->second.front() : kNone;
 }
 
 // Of a pid without rows, which may have counters.
 void ChromeProcesses::FindAny(uint32_t index) {
-  const Hosts named = NamedFor(pids_[index], hosts_);
-  if (!named.empty()) {
-    pids_[index].owner = named.front();
-  } else if (!hosts_.empty()) {
-    pids_[index].owner = hosts_.front();
+  ChromePid& pid = pids_[index];
+  const Group& named = NamedFor(pid);
+  if (!named.hosts.empty()) {
+    const uint32_t only = OnlyOfName(pid, named);
+    pid.owner = only != kNone ? only : named.hosts.front();
+  } else if (!hosts_.hosts.empty()) {
+    pid.owner = hosts_.hosts.front();
   } else {
-    pids_[index].owner = index;
-    for (uint32_t i = 0; i < pids_.size(); ++i) {
-      if (i != index && pids_[i].owner == i) pids_[index].owner = i;
-    }
+    if (last_own_ == kNone) last_own_ = index;
+    pid.owner = last_own_;
   }
-}
-
-// Devices of a process of which there is nothing else: one process for those of one rank or label.
-uint32_t ChromeProcesses::StrangersLike(uint32_t index) const {
-  const ChromePid& pid = pids_[index];
-  for (uint32_t i = 0; i < index; ++i) {
-    const ChromePid& other = pids_[i];
-    const bool stranger = other.owner == i && !other.host;
-    if (stranger && other.rank == pid.rank && other.label == pid.label) return i;
-  }
-  return index;
 }
 
 // Where several fit alike, the one that stands before the device in the file.
 uint32_t ChromeProcesses::MostLaunched(uint32_t device, const Hosts& hosts) {
   FindLaunches();
-  std::vector<uint64_t> fits(pids_.size());
-  for (const ChromeRow& row : rows_) {
-    if (row.pid != device || row.place != Place::kDevice) continue;
-    for (size_t i = 0; i < row.spans.size(); ++i) {
-      const ChromeSpan& span = row.spans[i];
-      uint32_t counted = kNone;
-      const auto [first, last] = LaunchesOf(CorrelationOf(row, span));
+  std::map<uint32_t, uint64_t> fits;  // by host, only those of `hosts`
+  for (const ChromeRow* row : device_rows_[device]) {
+    for (size_t i = 0; i < row->spans.size(); ++i) {
+      const ChromeSpan& span = row->spans[i];
+      const auto [first, last] = LaunchesOf(CorrelationOf(*row, span));
+      if (last - first > kMostFits) continue;
       for (size_t l = first; l < last; ++l) {
-        if (launches_[l].at_ns > span.begin_ns || launches_[l].pid == counted) continue;
-        counted = launches_[l].pid;
-        ++fits[counted];
+        const bool may = std::binary_search(hosts.begin(), hosts.end(), launches_[l].pid);
+        if (may && launches_[l].at_ns <= span.begin_ns) ++fits[launches_[l].pid];
       }
     }
   }
-  uint32_t best = hosts.front();
-  for (const uint32_t host : hosts) {
-    if (fits[host] > fits[best] || (fits[host] == fits[best] && host < device)) best = host;
+  const auto before = std::lower_bound(hosts.begin(), hosts.end(), device);
+  uint32_t best = before == hosts.begin() ? hosts.front() : *(before - 1);
+  uint64_t most = 0;
+  for (const auto& [host, fit] : fits) {
+    if (fit > most || (fit == most && host < device)) best = host, most = fit;
   }
   return best;
 }
@@ -175,6 +185,10 @@ void ChromeProcesses::FindLaunches() {
   std::sort(launches_.begin(), launches_.end(), [](const Launch& a, const Launch& b) {
     return std::tie(a.correlation, a.pid, a.at_ns) < std::tie(b.correlation, b.pid, b.at_ns);
   });
+  const auto same = [](const Launch& a, const Launch& b) {
+    return a.correlation == b.correlation && a.pid == b.pid;
+  };
+  launches_.erase(std::unique(launches_.begin(), launches_.end(), same), launches_.end());
 }
 
 int64_t ChromeProcesses::CorrelationOf(const ChromeRow& row, const ChromeSpan& span) const {

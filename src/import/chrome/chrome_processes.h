@@ -10,8 +10,11 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "src/import/chrome/chrome_rows.h"
@@ -63,15 +66,25 @@ class ChromeProcesses {
     uint32_t pid;
     int64_t at_ns;
   };
-  using Hosts = std::vector<uint32_t>;
+  using Hosts = std::vector<uint32_t>;  // indices of pids, in order
+  // Hosts that the file names alike.
+  struct Group {
+    Hosts hosts;
+    Hosts best;  // those among which the file does not choose for a device
+    std::unordered_map<uint32_t, Hosts> by_name;
+  };
+  using RankAndLabel = std::pair<int64_t, std::string>;
 
   bool IsDevices(const ChromePid& pid) const;
   void FindHosts();
+  void GroupHosts();
   void FindOwner(uint32_t pid);
-  // The ones of `hosts` that the file names for the device; empty: a process that has no rows here.
-  Hosts NamedFor(const ChromePid& device, Hosts hosts) const;
+  // Those that the file names for the device by rank and label; empty: a process that has no rows
+  // here.
+  const Group& NamedFor(const ChromePid& device) const;
+  // The only one of them that has its name, too; kNone where there is none.
+  static uint32_t OnlyOfName(const ChromePid& device, const Group& hosts);
   void FindAny(uint32_t pid);
-  uint32_t StrangersLike(uint32_t pid) const;
   uint32_t MostLaunched(uint32_t device, const Hosts& hosts);
   void FindLaunches();
   int64_t CorrelationOf(const ChromeRow& row, const ChromeSpan& span) const;
@@ -83,10 +96,17 @@ class ChromeProcesses {
   std::vector<ChromePid>& pids_;
   const std::pmr::deque<ChromeRow>& rows_;
   trace::StringId correlation_;
-  Hosts hosts_;
+  Group hosts_;
+  const Group nobody_;
+  bool named_ = false;                          // a host has a rank or a label
+  std::map<RankAndLabel, Group> groups_;        // of hosts; rank -1 and "" stand for any
+  std::map<RankAndLabel, uint32_t> strangers_;  // processes of which there are devices alone
+  uint32_t last_own_ = UINT32_MAX;              // the last pid that is its own process
+  std::unordered_map<uint32_t, std::vector<const ChromeRow*>> device_rows_;  // by pid
   uint32_t main_ = UINT32_MAX;
   size_t launching_ = 0;
-  std::vector<Launch> launches_;  // by correlation, then by pid; only where several launch
+  // The first of each correlation and pid, in that order; only where several launch.
+  std::vector<Launch> launches_;
   bool found_launches_ = false;
 };
 

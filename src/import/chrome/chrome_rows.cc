@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "src/base/sort_runs.h"
@@ -157,12 +158,19 @@ class RowTracks {
     return owner_.of_span ? owner_.of_span(span) : owner_.process;
   }
 
+  std::vector<size_t>& LanesOf(trace::ProcessId process) {
+    if (last_.second == nullptr || last_.first != process.value) {
+      last_ = {process.value, &lanes_of_[process.value]};
+    }
+    return *last_.second;
+  }
+
   void AddLane(trace::ProcessId process) {
     TrackBuilder& track = builder_->AddTrack(
         process, device() ? trace::TrackKind::kDevice : trace::TrackKind::kThread);
-    const auto number = 1 + std::count_if(lanes_.begin(), lanes_.end(), [&](Lane& lane) {
-                          return lane.track()->track().process == process;
-                        });
+    std::vector<size_t>& beside = LanesOf(process);
+    beside.push_back(lanes_.size());
+    const size_t number = beside.size();
     lanes_.emplace_back(&track);
     track.track().args = row_->args.LikeThese();
     if (!row_->instants.empty()) track.track().instant_args = row_->args.LikeThese();
@@ -216,8 +224,8 @@ class RowTracks {
   Lane* LaneFor(const ChromeSpan& span, bool operation) {
     const trace::ProcessId process = ProcessOf(span);
     Lane* last = nullptr;
-    for (Lane& lane : lanes_) {
-      if (lane.track()->track().process != process) continue;
+    for (const size_t i : LanesOf(process)) {
+      Lane& lane = lanes_[i];
       lane.EndUpTo(span.begin_ns);
       if (MayCross(lane, EndOn(lane, span, operation))) return &lane;
       last = &lane;
@@ -256,6 +264,8 @@ class RowTracks {
   ChromeRow* row_;
   ChromeRepairs repairs_;
   std::vector<Lane> lanes_;
+  std::unordered_map<uint32_t, std::vector<size_t>> lanes_of_;              // by process
+  std::pair<uint32_t, std::vector<size_t>*> last_ = {UINT32_MAX, nullptr};  // asked of these
   size_t cuts_ = 0;
   size_t flow_ = 0;
   StringId correlation_ = builder_->Text("correlation"),

@@ -125,19 +125,19 @@ void ChromeEvents::DropFar(const ChromeTimes& times) {
 // Instants of no thread stand on the first of their process.
 void ChromeEvents::PlaceLoose() {
   if (loose_.empty()) return;
+  std::unordered_map<uint32_t, ChromeRow*> first;  // by pid of the process
+  for (ChromeRow& row : rows_) {
+    if (row.place == Place::kThread) first.try_emplace(pids_[row.pid].owner, &row);
+  }
   for (const Loose& loose : loose_) {
-    const uint32_t owner = pids_[loose.pid].owner;
-    const auto mine = [&](const ChromeRow& row) {
-      return row.place == Place::kThread && pids_[row.pid].owner == owner;
-    };
-    auto row = std::find_if(rows_.begin(), rows_.end(), mine);
-    if (row == rows_.end()) {
-      rows_.emplace_back().pid = loose.pid;
-      row = rows_.end() - 1;
+    ChromeRow*& row = first[pids_[loose.pid].owner];
+    if (row == nullptr) {
+      row = &rows_.emplace_back();
+      row->pid = loose.pid;
       row->file_row = static_cast<uint32_t>(rows_.size());
     }
     row->instants.push_back(loose.instant);
-    KeepPlace(loose.instant.name, /*instant=*/true, &*row);
+    KeepPlace(loose.instant.name, /*instant=*/true, row);
     if (loose.args.empty()) continue;
     row->instants.back().owner = row->owners++;
     for (const trace::Arg& arg : loose.args) row->args.Add(row->instants.back().owner, arg);
