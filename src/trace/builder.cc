@@ -85,6 +85,22 @@ void SortSeries(CounterSeries* series) {
   *series = std::move(sorted);
 }
 
+// When the first operation of a thread begins: that the program declares; that was found before it.
+struct Firsts {
+  int64_t declared_ns = INT64_MAX, found_ns = INT64_MAX;
+};
+Firsts FirstsOf(const Track& track, const std::vector<Name>& names) {
+  Firsts firsts;
+  for (size_t i = 0; i < track.spans.size(); ++i) {
+    const Name& name = names[track.spans.name[i].value];
+    if (name.kind != Kind::kOperation) continue;
+    int64_t& first = name.found ? firsts.found_ns : firsts.declared_ns;
+    first = std::min(first, track.spans.begin_ns[i]);
+    if (!name.found) break;
+  }
+  return firsts;
+}
+
 }  // namespace
 
 NameId Builder::AddName(const Name& name) {
@@ -336,23 +352,22 @@ void Builder::ChooseLead(Process* process, const std::vector<size_t>& tracks) co
     if (steps > most) most = steps, process->lead = step.track;
   }
   if (process->lead.valid()) return;
-  int64_t first = INT64_MAX;
-  TrackId main = TrackId::None(), any = TrackId::None();
+  int64_t first_declared = INT64_MAX, first_found = INT64_MAX;
+  TrackId main = TrackId::None(), any = TrackId::None(), found = TrackId::None();
   for (size_t t : tracks) {
     const Track& track = tracks_[t].track_;
     if (track.kind != TrackKind::kThread || track.ours) continue;
     const TrackId id{static_cast<uint32_t>(t)};
     if (!any.valid()) any = id;
-    if (track.main && !main.valid()) main = id;
-    for (size_t i = 0; i < track.spans.size(); ++i) {
-      if (trace_.names[track.spans.name[i].value].kind != Kind::kOperation) continue;
-      if (track.spans.begin_ns[i] < first) {
-        first = track.spans.begin_ns[i];
-        process->lead = id;
-      }
-      break;
-    }
+    const bool is_main = track.main && !main.valid();
+    if (is_main) main = id;
+    const Firsts work = FirstsOf(track, trace_.names);
+    if (work.declared_ns < first_declared) first_declared = work.declared_ns, process->lead = id;
+    // Of those in which one was found, the main thread is before all.
+    const int64_t found_ns = is_main && work.found_ns != INT64_MAX ? INT64_MIN : work.found_ns;
+    if (found_ns < first_found) first_found = found_ns, found = id;
   }
+  if (!process->lead.valid()) process->lead = found;
   if (!process->lead.valid()) process->lead = main.valid() ? main : any;
 }
 

@@ -383,6 +383,28 @@ TEST(Builder, TheLeadIsTheThreadThatMakesMostStepsWhoeverDeclaredFirst) {
   EXPECT_EQ(trace.processes[0].steps[2].track.value, 1u);
 }
 
+TEST(Builder, OfThreadsInWhichOperationsAreFoundTheMainOneLeadsAndBeforeThemWhoDeclaresOne) {
+  for (const int declares : {-1, 0, 1, 2}) {
+    Fixture f;
+    Name name = {f.builder.Text("forward"), Kind::kOperation};
+    name.found = true;
+    const NameId found = f.builder.AddName(name), declared = f.Name("mine", Kind::kOperation);
+    const TrackId tracks[] = {f.track->id(), f.builder.AddTrack(f.process, TrackKind::kThread).id(),
+                              f.builder.AddTrack(f.process, TrackKind::kThread).id()};
+    f.builder.track(tracks[1]).track().main = true;
+    for (int i = 0; i < 3; ++i) {  // the main thread is neither the first nor the first to find one
+      TrackBuilder& track = f.builder.track(tracks[i]);
+      track.Begin(10 * (3 - i), found);
+      track.EndNamed(10 * (3 - i) + 5, found);
+      if (i != declares) continue;
+      track.Begin(100, declared);
+      track.EndNamed(105, declared);
+    }
+    EXPECT_EQ(f.builder.Finish().processes[0].lead.value, tracks[declares < 0 ? 1 : declares].value)
+        << declares;
+  }
+}
+
 TEST(Builder, OfThreadsWithEquallyManyStepsTheFirstToHaveThemLeads) {
   Fixture f;
   const TrackId second = f.builder.AddTrack(f.process, TrackKind::kThread).id();
