@@ -216,7 +216,7 @@ void Walk::TakeSamples(const Context& context) {
     for (const ThreadSample& sample : facts.samples[track]) {
       out_->knows_native |= sample.knows_native;
       if (track == owner_.lead.value) continue;
-      if (sample.gil == trace::Gil::kHeld || sample.runs_python()) gil_.MayHold(sample);
+      gil_.Take(track, sample);
       if (sample.python) others_.push_back(&sample);
     }
   }
@@ -430,16 +430,16 @@ std::vector<trace::Interval> Walk::Waited(Cause cause) const {
 // Spans say that the lead was in Python, or in a call that may hand the GIL over. Where samples saw
 // it wait for a lock there while other threads ran Python half as often, that part of the time is
 // put down to the GIL (while it waits for that, one of them runs; they are not sampled at one
-// moment); where it waited inside the framework while threads prepared data for that, to input.
-// Python itself waits for nothing else without a span: where no other thread runs it, native code
-// that nothing wraps waits, for threads of its own.
-// Waiting for a processor is told beside the causes: it makes all of them longer and is none of its
-// own.
+// moment; samples may know it); where it waited inside the framework while threads prepared data
+// for that, to input. Python itself waits for nothing else without a span: where no other thread
+// runs it, native code that nothing wraps waits, for threads of its own. Waiting for a processor is
+// told beside the causes: it makes all of them longer and is none of its own.
 void Walk::SplitBySamples() {
   SplitCompilation();
   auto& causes = out_->causes;
   int64_t locked = 0;
   for (const Told& told : locked_) locked += told.all.samples;
+  const bool for_gil = gil_.OthersHadIt(/*otherwise=*/2 * others_in_python_ >= locked);
   CauseSum& queue = causes[static_cast<size_t>(Cause::kPreemption)];
   queue.samples = run_delay_samples_;
   queue.ns = static_cast<int64_t>(Share(run_delay_ns_, run_delay_of_ns_) *
@@ -452,7 +452,7 @@ void Walk::SplitBySamples() {
     if (cause == Cause::kFramework && fed) {
       Move(told, &source, &causes[static_cast<size_t>(Cause::kInput)],
            Scaled(feeders_, told.all.ns));
-    } else if (2 * others_in_python_ >= locked) {
+    } else if (for_gil) {
       Move(told, &source, &causes[static_cast<size_t>(Cause::kLock)], told.lines);
     } else if (cause == Cause::kPython) {
       Move(told, &source, &causes[static_cast<size_t>(Cause::kNative)], told.lines);

@@ -7,6 +7,8 @@ namespace {
 
 // Threads are looked at one after the other: so far apart at most are two of one look.
 constexpr int64_t kOneLookNs = 5'000'000;
+// Fewer looks tell nothing of those in which a thread was not looked at.
+constexpr int64_t kFewestLooks = 3;
 
 // Operators and native code may wait for threads of their own, and so may who loads data or
 // simulates.
@@ -18,8 +20,19 @@ bool MayTell(Cause cause, Doing doing, const ThreadSample& lead) {
 
 }  // namespace
 
+void GilWaits::Take(uint32_t thread, const ThreadSample& sample) {
+  const Holder seen = {sample.at_ns, sample.covers_ns, sample.line};
+  const bool held = sample.gil == trace::Gil::kHeld;
+  if (held) holders_.push_back(seen);
+  if (held || sample.runs_python()) may_hold_.push_back(seen);
+  if (sample.gil == trace::Gil::kUnknown) return;
+  threads_ += thread != last_thread_ ? 1 : 0;
+  last_thread_ = thread;
+  known_.push_back(seen);
+}
+
 void GilWaits::Sort() {
-  for (std::vector<Holder>* seen : {&holders_, &may_hold_}) {
+  for (std::vector<Holder>* seen : {&holders_, &may_hold_, &known_}) {
     std::sort(seen->begin(), seen->end(),
               [](const Holder& a, const Holder& b) { return a.at_ns < b.at_ns; });
   }
@@ -44,8 +57,30 @@ const GilWaits::Holder* GilWaits::NearestOf(const std::vector<Holder>& seen,
   return nearest;
 }
 
+int64_t GilWaits::SeenWith(const ThreadSample& lead) const {
+  const auto next = std::lower_bound(known_.begin(), known_.end(), lead.at_ns,
+                                     [](const Holder& a, int64_t at) { return a.at_ns < at; });
+  int64_t count = 0;
+  for (auto at = next; at != known_.end() && at->at_ns - lead.at_ns <= kOneLookNs; ++at) {
+    count += at->at_ns - lead.at_ns <= at->covers_ns / 2 ? 1 : 0;
+  }
+  const int64_t back = std::min(kOneLookNs, lead.covers_ns / 2);
+  for (auto at = next; at != known_.begin() && lead.at_ns - (at - 1)->at_ns <= back; --at) ++count;
+  return count;
+}
+
+// A look may have left some of the threads out: as many of them have the GIL as of those seen.
+bool GilWaits::OthersHadIt(bool otherwise) const {
+  return looks_ < kFewestLooks ? otherwise : 2 * threads_ * held_ >= seen_;
+}
+
 bool GilWaits::Add(Cause cause, Doing doing, const LineStretch& at, const Blamed& blamed) {
   const ThreadSample& lead = *at.sample;
+  if (const int64_t seen = lead.locked && blamed.samples > 0 ? SeenWith(lead) : 0; seen > 0) {
+    ++looks_;
+    seen_ += seen;
+    held_ += NearestOf(holders_, lead) != nullptr ? 1 : 0;
+  }
   if (!MayTell(cause, doing, lead)) return false;
   const Holder* const holder = NearestOf(holders_, lead);
   if (holder == nullptr) return false;

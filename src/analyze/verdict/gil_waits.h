@@ -17,12 +17,9 @@ namespace crosscut::analyze {
 
 class GilWaits {
  public:
-  // A sample of a thread that is not the lead: it may have held the GIL then, and is known to where
-  // it says so. They come in any order of time.
-  void MayHold(const ThreadSample& sample) {
-    may_hold_.push_back({sample.at_ns, sample.covers_ns, sample.line});
-    if (sample.gil == trace::Gil::kHeld) holders_.push_back(may_hold_.back());
-  }
+  // A sample of a thread that is not the lead, all of one behind the other: it may have held the
+  // GIL then, and is known to where it says so.
+  void Take(uint32_t thread, const ThreadSample& sample);
   // All holders are known.
   void Sort();
   // Whether another thread may have held it at that sample of the lead: a lead that runs then,
@@ -38,6 +35,9 @@ class GilWaits {
     BlamedLines holders;
   };
   const Waits& of(Cause cause) const { return waits_[static_cast<size_t>(cause)]; }
+  // Whether another thread had the GIL in half of the time in which Add was told that the lead was
+  // locked, by the samples of one look with the lead's; `otherwise` where these are too few to say.
+  bool OthersHadIt(bool otherwise) const;
 
  private:
   struct Holder {
@@ -47,7 +47,14 @@ class GilWaits {
   // The nearest one of the same look, null: none is. Requires: they are sorted.
   static const Holder* NearestOf(const std::vector<Holder>& seen, const ThreadSample& lead);
 
-  std::vector<Holder> holders_, may_hold_;
+  // How many of other threads, that know who had the GIL, are of one look with the lead's.
+  int64_t SeenWith(const ThreadSample& lead) const;
+
+  std::vector<Holder> holders_, may_hold_, known_;
+  uint32_t last_thread_ = UINT32_MAX;
+  int64_t threads_ = 0;  // with samples in known_
+  // Samples of a locked lead with such of others; these others; and those that had the GIL.
+  int64_t looks_ = 0, seen_ = 0, held_ = 0;
   std::array<Waits, kCauses> waits_;
 };
 

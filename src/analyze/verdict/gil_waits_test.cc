@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "src/analyze/testing/test_trace.h"
 
@@ -83,6 +84,51 @@ TEST(GilWaits, WhoHeldItInAnotherLookDoesNotHoldItNow) {
     return static_cast<double>(locks) / static_cast<double>(all);
   };
   for (const int after_us : {100, -100}) EXPECT_NEAR(locked(after_us), 0.2, 0.01) << after_us;
+}
+
+// The part of the steps that is put down to the GIL, of a lead that waits by a lock in Python and
+// is seen each millisecond. In each look a thread of `threads` is seen, too; in turn they have the
+// GIL when the lead is seen, or halfway between two looks.
+double ForGil(int threads, bool meanwhile) {
+  const auto us = [](int at) { return std::to_string(at) + "000"; };
+  const auto sample = [&](int at, const std::string& line, int covers) {
+    return "instant [sample] " + us(at) + "\narg covers_ns " + us(covers) +
+           "\narg \"Own line\" \"" + line + "\"\narg \"Python stack\" \"" + line + "\"\n";
+  };
+  std::string lead;
+  std::vector<std::string> others;
+  for (int i = 0; i < threads; ++i) {
+    others.push_back("thread worker" + std::to_string(i) + " tid=" + std::to_string(8 + i) +
+                     " base=python\n");
+  }
+  for (int look = 1; look < 400; ++look) {
+    lead += sample(1000 * look, "a.py:1 main", 1000) + "arg \"Waits for\" futex\n";
+    lead += "arg \"Holds the GIL\" 0\n";
+    const int seen = look % threads;
+    const bool holds = meanwhile && look / threads % threads == 0;
+    others[seen] += sample(1000 * look + 50, "a.py:7 holds", 500) + "arg \"Holds the GIL\" ";
+    others[seen] += holds ? "1\n" : "0\narg \"Waits for\" nanosleep\n";
+    if (meanwhile) continue;
+    others[seen] += sample(1000 * look + 475, "a.py:7 holds", 500) + "arg \"Holds the GIL\" 1\n";
+  }
+  for (const std::string& other : others) lead += other;
+  const Table table = Compute(Parse("process train pid=7 window=0.." + us(400000) +
+                                    "\nthread main tid=7 base=python main lead\n" + lead),
+                              "step_causes");
+  int64_t all = 0, locks = 0;
+  for (size_t row = 0; row < table.rows(); ++row) {
+    all += table.integers("ns")[row];
+    if (table.texts("cause")[row] == "lock") locks += table.integers("ns")[row];
+  }
+  return static_cast<double>(locks) / static_cast<double>(all);
+}
+
+// Who looks a thousand times a second sees few of many threads at once.
+TEST(GilWaits, OtherThreadsHaveItWhileTheLeadWaitsNotBetween) {
+  EXPECT_LT(ForGil(1, false), 0.01);
+  EXPECT_LT(ForGil(3, false), 0.01);
+  EXPECT_GT(ForGil(1, true), 0.9);
+  EXPECT_GT(ForGil(4, true), 0.9) << "three of four holders were not looked at";
 }
 
 // The first cause of a program without spans and with 40 samples of its lead: in three of four it
