@@ -107,6 +107,16 @@ bool Lasts(const ProcessCauses& causes, Cause cause) {
   return Lasts(causes, parts);
 }
 
+// For how long the process itself was at work, or waited for its own devices and data.
+int64_t WorkOf(const ProcessCauses& causes) {
+  int64_t work = causes.total_ns;
+  for (const Cause waits :
+       {Cause::kOtherProcess, Cause::kOtherRank, Cause::kLock, Cause::kWaiting, Cause::kUnknown}) {
+    work -= causes.causes[static_cast<size_t>(waits)].ns;
+  }
+  return work;
+}
+
 const VerdictRule& RuleOf(Cause cause) { return VerdictRules()[static_cast<size_t>(cause)]; }
 
 // What a verdict is about: a cause, with the place that has most of it; or a place whose time has
@@ -496,14 +506,22 @@ std::vector<Row> Verdicts::Make() {
   };
   const bool any_steps = any(WindowPart::kSteps);
   const bool any_requests = !any_steps && any(WindowPart::kRequests);
-  int64_t longest = 0;
-  for (const ProcessCauses& c : causes_.processes) longest = std::max(longest, c.total_ns);
+  int64_t longest = 0, of_requests = 0;
+  for (const ProcessCauses& c : causes_.processes) {
+    longest = std::max(longest, c.total_ns);
+    if (c.part == WindowPart::kRequests) of_requests = std::max(of_requests, WorkOf(c));
+  }
+  // Not who started the servers and waits.
+  const auto works_more = [of_requests](const ProcessCauses& c) {
+    return c.part == WindowPart::kWhole && WorkOf(c) > of_requests && 2 * WorkOf(c) > c.total_ns;
+  };
   for (uint32_t p = 0; p < causes_.processes.size(); ++p) {
     const ProcessCauses& causes = causes_.processes[p];
     // Helpers of the processes that make the steps are told through them; without steps those that
-    // handle requests speak, and without any the longest process.
+    // handle requests speak, and those that work more beside them; without any the longest process.
+    const bool serves = causes.part == WindowPart::kRequests && causes.total_ns > 0;
     const bool speaks = any_steps      ? causes.part == WindowPart::kSteps && !causes.steps.empty()
-                        : any_requests ? causes.part == WindowPart::kRequests && causes.total_ns > 0
+                        : any_requests ? serves || works_more(causes)
                                        : causes.total_ns == longest && longest > 0;
     if (!speaks) continue;
     Candidate candidate = {p, Chosen(p), 0, 0};

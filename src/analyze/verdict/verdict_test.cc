@@ -543,6 +543,30 @@ TEST(Verdict, SaysOfAPlaceHowMuchOfTheCauseIsItsOwn) {
       "0.749 µs of 1.00 µs: no steps were found; 75 % of the window (66 % to 82 % by 75 samples)");
 }
 
+// A server, and a process beside it that is in a call of that layer for so long.
+std::vector<std::string> BesideAServer(const std::string& layer, int work) {
+  const std::string text =
+      "process server pid=7 window=0..10000\nthread main tid=7 base=idle main lead\n"
+      "span handle 1000 4000 native\nasync requests\nrequest \"GET /\" 1000 4000\n"
+      "process train pid=8 window=0..10000\nthread main tid=8 base=idle main lead\n"
+      "span fit 100 " +
+      std::to_string(100 + work) + " " + layer + "\n";
+  std::vector<std::string> out;
+  const Table table = Compute(Parse(text), "verdict");
+  for (size_t row = 0; row < table.rows(); ++row) {
+    if (table.integers("rank")[row] == 1) out.push_back(table.texts("process")[row]);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+TEST(Verdict, AServerDoesNotHideAProcessThatWorksMore) {
+  using Speaking = std::vector<std::string>;
+  EXPECT_EQ(BesideAServer("framework", 9000), (Speaking{"server", "train"}));
+  EXPECT_EQ(BesideAServer("framework", 2000), Speaking{"server"}) << "it works less";
+  EXPECT_EQ(BesideAServer("idle", 9000), Speaking{"server"}) << "it waits for the server";
+}
+
 TEST(Verdict, NamesOfProcessesMayLookLikeItsMarks) {
   const Table table = Compute(Parse(R"(process a pid=1 window=0..1000
 meta rank 0
