@@ -346,6 +346,7 @@ class XSpaceWriter {
         }));
       }
       if (const auto at = correlation_.find(wholes_.Key(index, s)); at != correlation_.end()) {
+        // An argument of that name is no unsigned integer: PutArg.
         line.Uint64Stat(plane->StatName("correlation_id"), at->second);
       }
       if (gpu) PutKernel(index, s, plane, &line, &note);
@@ -427,7 +428,6 @@ class XSpaceWriter {
 
   void PutArg(const trace::Arg& arg, PlaneWriter* plane, LineWriter* line) {
     const std::string_view key = trace_.text(arg.key);
-    if (key == "correlation_id") return;  // ours stands there
     const int64_t id = keys_.Of(plane, arg.key.value, [&] { return plane->StatName(key); });
     double real = 0;
     if (trace_.RealOf(arg, &real)) {

@@ -93,6 +93,10 @@ class Made {
   void SomeArgs(TrackBuilder* track) {
     if (Up(4) == 0) track->Arg(builder_.Text(Up(2) ? "bytes" : "layer"), Up(1000) - 500);
     if (Up(6) == 0) track->ArgText(builder_.Text("tf_op"), builder_.Text("of the program"));
+    const trace::StringId id = builder_.Text("correlation_id");
+    const int kind = Up(12);
+    if (kind == 0) track->Arg(id, Up(9) - 2);
+    if (kind == 1) track->ArgText(id, builder_.Text("none"));
   }
 
   // One of an allocator, one of PyTorch's, or one that nothing is known of.

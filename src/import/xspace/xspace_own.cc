@@ -249,7 +249,8 @@ Status OwnPlanes::TakeSteps(const xspace::Plane& plane, const xspace::Line& line
 }
 
 // The first of each of these keys is the writer's own, except in a plane that it passed on: the
-// span has them otherwise.
+// span has them otherwise. Of the writer's own is the correlation_id that is an unsigned integer,
+// which no argument is.
 Status OwnPlanes::TakeStats(const xspace::Plane& plane, const xspace::Event& event, bool layered,
                             trace::TrackBuilder* track) {
   const std::string_view device = builder_->trace().text(track->track().device_name);
@@ -263,7 +264,7 @@ Status OwnPlanes::TakeStats(const xspace::Plane& plane, const xspace::Event& eve
     if (key == "tf_op" && std::exchange(note.op, false)) return Status();
     if (key == "_ct" && note.in_step) return Status();
     if (key == "_c" && std::exchange(note.in_step, false)) return Status();
-    if (key != "correlation_id") {
+    if (key != "correlation_id" || stat.type != xspace::Stat::Type::kUint64) {
       PutArg(builder_, plane, stat, track);
     } else if (track->track().kind == trace::TrackKind::kDevice) {
       track->FlowIn(begin, stat.number);
