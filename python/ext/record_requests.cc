@@ -45,6 +45,7 @@ struct Task {
   uint64_t ran = 0;    // ticks
   // Ticks that tasks have run for a request beside, shared by these.
   std::shared_ptr<uint64_t> for_request = nullptr;
+  PyObject* gone = nullptr;  // a weak reference, which tells that it is destroyed; null: none could
 };
 
 struct Tasks {
@@ -152,6 +153,36 @@ void Finish(PyObject* object) {
     all.erase(at);
   }
   if (task.number != 0) End(task.name, task.number, NsOf(task.ran));
+  Py_XDECREF(task.gone);
+}
+
+// A task that nobody waits for and nobody keeps is destroyed before it is done. Its address may be
+// another's then.
+PyObject* TaskGone(PyObject* address, PyObject*) {
+  const PendingException kept;
+  Finish(static_cast<PyObject*>(PyLong_AsVoidPtr(address)));
+  Py_RETURN_NONE;
+}
+
+PyObject* TellOfEnd(PyObject* task) {
+  static PyMethodDef method = {"task_gone", TaskGone, METH_O, nullptr};
+  PyObject* const address = PyLong_FromVoidPtr(task);
+  PyObject* const tell = address == nullptr ? nullptr : PyCFunction_New(&method, address);
+  PyObject* const gone = tell == nullptr ? nullptr : PyWeakref_NewRef(task, tell);
+  if (gone == nullptr) PyErr_Clear();
+  Py_XDECREF(tell);
+  Py_XDECREF(address);
+  return gone;
+}
+
+// Without marking an end.
+void ForgetTasks() {
+  std::unordered_map<PyObject*, Task> all;
+  {
+    const std::lock_guard lock(shared_mutex);
+    all.swap(AllTasks().by_address);
+  }
+  for (const auto& [address, task] : all) Py_XDECREF(task.gone);
 }
 
 PyObject* Coroutine(PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
@@ -204,8 +235,8 @@ PyObject* FollowRequests(PyObject*, PyObject* done) {
   {
     const std::lock_guard lock(shared_mutex);
     before = std::exchange(AllTasks().done, done == Py_None ? nullptr : done);
-    if (done == Py_None) AllTasks().by_address.clear();
   }
+  if (done == Py_None) ForgetTasks();
   followed.store(done != Py_None, std::memory_order_relaxed);
   if (done == Py_None) Py_DECREF(done);
   Py_XDECREF(before);
@@ -232,7 +263,7 @@ PyObject* TaskBegins(PyObject*, PyObject* const* args, Py_ssize_t count, PyObjec
 PyObject* TaskMade(PyObject*, PyObject* const* args, Py_ssize_t count) {
   OfThread& here = ThisThread();
   if (count != 3 || here.making.empty()) Py_RETURN_NONE;
-  const Task task = here.making.back();
+  Task task = here.making.back();
   here.making.pop_back();
   PyObject* const made = args[1];
   if (args[2] == Py_True || made == Py_None) {
@@ -241,10 +272,12 @@ PyObject* TaskMade(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
   const State state = StateOf(made);
   if (state == State::kUnknown) Py_RETURN_NONE;  // nothing would tell its end
+  task.gone = TellOfEnd(made);
   {
     const std::lock_guard lock(shared_mutex);
-    AllTasks().by_address[made] = task;
+    std::swap(AllTasks().by_address[made], task);
   }
+  Py_XDECREF(task.gone);
   if (state == State::kDone) Finish(made);  // it ran while it was made
   Py_RETURN_NONE;
 }
@@ -304,7 +337,7 @@ void SliceEnds(PyObject* task, const Slice& around) {
 }
 
 void ForgetRequests() {
-  AllTasks().by_address.clear();
+  ForgetTasks();
   ThisThread() = {};
   forks.fetch_add(1, std::memory_order_relaxed);
 }

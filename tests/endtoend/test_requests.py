@@ -292,6 +292,32 @@ def test_tasks_are_requests_where_nothing_else_repeats(tmp_path, text, counts):
             assert rows[name]["running_ns"] < rows[name]["waiting_ns"]
 
 
+# Nobody keeps them, and what they wait for never comes: asyncio logs that they were destroyed.
+FORGOTTEN = """
+import asyncio, gc
+async def forgotten(): await asyncio.get_running_loop().create_future()
+async def main():
+    for _ in range(20):
+        asyncio.get_running_loop().create_task(forgotten())
+        begin = time.perf_counter_ns()
+        await asyncio.sleep(0.001)
+        gc.collect()
+        handled.setdefault("forgotten", []).append(time.perf_counter_ns() - begin)
+    await asyncio.sleep(1)
+asyncio.run(main())
+finish()
+"""
+
+
+def test_a_task_that_is_destroyed_has_ended(tmp_path):
+    result = record_script(tmp_path / "run", HEAD + FORGOTTEN)
+    assert result.stderr.count("Task was destroyed but it is pending") == 20
+    row = requests_of(tmp_path / "run")["forgotten"]
+    assert (row["count"], row["open"], row["most"]) == (20, 0, 1)
+    limit = QUANTILES["p50_ns"](json.loads(result.stdout)["forgotten"])
+    assert row["p50_ns"] <= limit + 100_000_000
+
+
 def test_tasks_are_none_where_the_program_has_steps(tmp_path):
     record_script(tmp_path / "run", "import crosscut\nfor _ in range(3): crosscut.step()\n"
                   + HEAD + POOL)
