@@ -78,5 +78,41 @@ TEST(StepChanges, SpeakWhereTheyMatter) {
   EXPECT_EQ(table.texts("table")[0], "step_changes");
 }
 
+// 60 steps, from the 30th on 40 ns longer, in which the lead waits at main.py:2 in a call of that
+// layer, while a child is at load.py:1, or from there on at load.py:9.
+std::string WaitingFor(const std::string& layer, bool child_works) {
+  std::string lead = "process train pid=7 window=0..10000\nthread main tid=7 main lead\n";
+  std::string child =
+      "process loader pid=8 parent=train window=0..10000\nthread main tid=8 "
+      "base=" +
+      std::string(child_works ? "python" : "idle") + " main lead\n";
+  const auto sample = [](int64_t at, const std::string& line, const std::string& waits) {
+    return "instant [sample] " + std::to_string(at) + "\narg covers_ns 20\narg \"Own line\" \"" +
+           line + "\"\narg \"Python stack\" \"" + line + "\"\n" + waits;
+  };
+  int64_t at = 0;
+  for (int step = 0; step < 60; ++step) {
+    const int64_t waits = step < 30 ? 10 : 50, until = at + 60 + waits;
+    lead += "step step " + std::to_string(at) + " " + std::to_string(until) +
+            " number=" + std::to_string(step) + "\n";
+    lead += "span aten::mm " + std::to_string(at) + " " + std::to_string(at + 60) + " framework\n";
+    lead += sample(at + 30, "main.py:1 main", "");
+    lead += "span os.read " + std::to_string(at + 60) + " " + std::to_string(until) + " " + layer +
+            "\n" + sample(until - 5, "main.py:2 main", "arg \"Waits for\" read\n");
+    for (int64_t when = at + 5; child_works && when < until; when += 20) {
+      child += sample(when, step < 30 ? "load.py:1 item" : "load.py:9 item", "");
+    }
+    at = until;
+  }
+  const Table table = testing::Compute(testing::Parse(lead + child), "step_changes");
+  return table.rows() == 1 ? table.texts("shape")[0] + " " + table.texts("line")[0] : "?";
+}
+
+TEST(StepChanges, NameTheLineOfWhomTheStepsWaitFor) {
+  EXPECT_EQ(WaitingFor("idle", true), "begins load.py:9 item");
+  EXPECT_EQ(WaitingFor("idle", false), "begins main.py:2 main") << "nobody works meanwhile";
+  EXPECT_EQ(WaitingFor("native", true), "begins main.py:2 main") << "it works itself";
+}
+
 }  // namespace
 }  // namespace crosscut::analyze

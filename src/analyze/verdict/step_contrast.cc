@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "src/analyze/accounting/accounting.h"
+#include "src/analyze/collectives/matches.h"
+#include "src/analyze/verdict/others_work.h"
 #include "src/analyze/verdict/process_lines.h"
 
 namespace crosscut::analyze {
@@ -22,9 +24,9 @@ class Contrast {
   void Add(const Key& key, bool more, int64_t ns) {
     (more ? sums_[key].first : sums_[key].second) += static_cast<double>(ns);
   }
-  // Calls text(key) for its name.
+  // Calls text(key) for its name. `which`, if not null, is set to the key where there is one.
   template <class Text>
-  MoreWork Top(Text text) const {
+  MoreWork Top(Text text, Key* which = nullptr) const {
     const Key* top = nullptr;
     MoreWork best;
     for (const auto& [key, sums] : sums_) {
@@ -32,6 +34,7 @@ class Contrast {
       if (top == nullptr || one.extra_ns() > best.extra_ns()) top = &key, best = one;
     }
     if (top != nullptr) best.what = text(*top);
+    if (top != nullptr && which != nullptr) *which = *top;
     return best;
   }
 
@@ -39,6 +42,29 @@ class Contrast {
   double more_, usual_;
   std::map<Key, std::pair<double, double>> sums_;
 };
+
+// When the lead waited at a line, in steps of each set.
+struct Waits {
+  std::vector<trace::Interval> more, usual;
+};
+
+bool Works(const LineStretch& stretch) {
+  return stretch.state.layer != trace::Layer::kNone && (kHostBits & Bit(stretch.state.layer)) != 0;
+}
+
+// Of the lines at which other processes work meanwhile.
+MoreWork WorkOfOthers(const Context& context, const StepSets& sets, const Waits& waits) {
+  if (!SharesClock(context.trace())) return {};
+  RelativesWork others(context);
+  Contrast<Line> contrast(sets);
+  for (const bool more : {true, false}) {
+    const OthersWork work = others.In({sets.process}, more ? waits.more : waits.usual);
+    for (const auto& [line, blamed] : work.lines) {
+      if (line.kind == LineKind::kOwn) contrast.Add(line, more, blamed.ns);
+    }
+  }
+  return contrast.Top([&](const Line& line) { return LineText(context.trace(), line); });
+}
 
 }  // namespace
 
@@ -69,6 +95,7 @@ MoreWork LineWithMore(const Context& context, const StepSets& sets) {
   const trace::Interval life = LifeOf(trace, owner.lead);
   const std::unique_ptr<LineCursor> lines = LinesOfThread(context, owner.lead);
   Contrast<Line> contrast(sets);
+  std::map<Line, Waits> waits;
   int64_t at = life.begin_ns;
   for (const uint32_t step : order) {
     const bool more = sets.more.contains(step);
@@ -76,11 +103,20 @@ MoreWork LineWithMore(const Context& context, const StepSets& sets) {
     for (at = std::max(at, owner.steps[step].begin_ns); at < end;) {
       const LineStretch& stretch = lines->At(at);
       const int64_t until = std::min(stretch.end_ns, end);
-      if (stretch.line.kind == LineKind::kOwn) contrast.Add(stretch.line, more, until - at);
+      if (stretch.line.kind == LineKind::kOwn) {
+        contrast.Add(stretch.line, more, until - at);
+        Waits& of_line = waits[stretch.line];
+        if (!Works(stretch)) (more ? of_line.more : of_line.usual).push_back({at, until});
+      }
       at = until;
     }
   }
-  return contrast.Top([&](const Line& line) { return LineText(trace, line); });
+  Line top;
+  const MoreWork leads =
+      contrast.Top([&](const Line& line) { return LineText(trace, line); }, &top);
+  // It waited there for what others did.
+  const MoreWork others = WorkOfOthers(context, sets, waits[top]);
+  return 2 * others.extra_ns() > leads.extra_ns() ? others : leads;
 }
 
 }  // namespace crosscut::analyze

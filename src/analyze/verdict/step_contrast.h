@@ -25,7 +25,8 @@ struct MoreWork {
 };
 
 MoreWork OperationWithMore(const Context& context, const StepSets& sets);
-// Of the lead's lines: those where it was, waits included.
+// Of the lead's lines: those where it was, waits included. Where other processes, such as loaders
+// of data, worked at a line for half of the difference or more while it waited, that line.
 MoreWork LineWithMore(const Context& context, const StepSets& sets);
 
 }  // namespace crosscut::analyze
