@@ -100,6 +100,22 @@ def test_destroy_is_the_last_call_of_a_process_that_ends_in_order(tmp_path, end,
     assert said == ["destroy destroy_fns " if destroyed else ""]
 
 
+@pytest.mark.parametrize("call", ["stop", "bytes"])
+def test_each_session_has_a_profile_where_the_next_one_begins_during_its_stop(tmp_path, call):
+    run = tmp_path / "run"
+    result = record_script(run, """
+import crosscut, time
+for _ in range(3):
+    time.sleep(0.05)
+    crosscut.stop()
+    crosscut.start()
+""", "--plugin", f"{SCRIPTED},mode=slow in {call}")
+    assert result.returncode == 0, result.stderr
+    (log,) = run.glob("*.crosscut")
+    assert [log.read_bytes().count(b"collected:%d" % i) for i in range(5)] == [1, 1, 1, 1, 0]
+    assert len(list(run.glob("*.scripted_plugin-*.xplane.pb"))) == 4
+
+
 def test_exec_beside_a_plugins_call_is_no_crash_of_the_plugin(tmp_path):
     run = tmp_path / "run"
     result = record_script(run, """
