@@ -182,23 +182,22 @@ TEST_F(DrainTest, WhatThreadsMark_StandsInTheLogWhenItQuits) {
 TEST_F(DrainTest, ChunksThatSeveralThreadsWrote_GiveEachItsOwnInOrder) {
   RecordAndDrain(128);
   constexpr uint32_t kThreads = 300, kLong = kName + kThreads;
-  std::atomic<bool> enough{false};
-  std::atomic<uint64_t> marked{0};
+  // All that is marked has room in the ring, however slow the drain is.
+  std::atomic<uint32_t> begun{0};
   std::vector<std::thread> threads;
   for (uint32_t i = 0; i < 2; ++i) {
     threads.emplace_back([&, i] {
-      while (!enough) {
+      for (uint32_t turn = 0; turn < kThreads; ++turn) {
+        while (begun <= turn) usleep(50);
         MarkSpans(kLong + i, 100);
-        marked += i == 0 ? 100 : 0;
-        usleep(200);
       }
     });
   }
   for (uint32_t i = 0; i < kThreads; ++i) {
+    ++begun;
     std::thread(MarkSpans, kName + i, 1 + i % 70 * 10).join();
     if (i % 50 == 0) Flush();
   }
-  enough = true;
   for (std::thread& thread : threads) thread.join();
   Quit();
   const std::vector<Logged> events = ReadLog();
@@ -210,7 +209,9 @@ TEST_F(DrainTest, ChunksThatSeveralThreadsWrote_GiveEachItsOwnInOrder) {
     tracks.insert(spans[kName + i].begin()->first);
   }
   EXPECT_EQ(tracks.size(), kThreads);
-  EXPECT_EQ(spans[kLong].begin()->second, marked.load());
+  for (const uint32_t name : {kLong, kLong + 1}) {
+    EXPECT_EQ(spans[name].begin()->second, 100 * kThreads);
+  }
   std::map<uint32_t, uint64_t> last;
   std::map<uint32_t, int> ended;
   for (const Logged& event : events) {
@@ -325,7 +326,7 @@ TEST_F(DrainTest, ItsOwnWorkIsASpanOfOverheadOnATrackOfItsOwn) {
 }
 
 TEST_F(DrainTest, TheProcessesUseIsCountedTwiceASecond) {
-  const ChunkRing* ring = RecordAndDrain(16);
+  [[maybe_unused]] const ChunkRing* ring = RecordAndDrain(16);
   const int64_t cpu = Ns(CLOCK_PROCESS_CPUTIME_ID), begin = Ns(CLOCK_MONOTONIC);
   Flush();
   Flush();  // too soon for another
@@ -367,9 +368,11 @@ TEST_F(DrainTest, TheProcessesUseIsCountedTwiceASecond) {
   }
   EXPECT_GT(last, cpu);
   EXPECT_LT(last, cpu_after);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their memory comes and goes
   const int64_t rest = pages * sysconf(_SC_PAGESIZE) - int64_t{ring->prepared()} * 65536;
   EXPECT_NEAR(static_cast<double>(counters["crosscut.resident_bytes"].back().second),
               static_cast<double>(rest), 8 << 20);
+#endif
 }
 
 TEST_F(DrainTest, WhereTheLogWasRemovedThatIsToldOnceAndTheRingGoes) {

@@ -215,10 +215,10 @@ int ChoosePlan(const crosscut_options* options, const char* otherwise, Settings*
       TextOr(Option(options, &crosscut_options::plan, static_cast<const char*>(nullptr)),
              "CROSSCUT_PLAN", nullptr);
   const char* plan = asked != nullptr ? asked : otherwise;
+  const bool usual = strcmp(otherwise, kPlanOfRuns) == 0;
   char why[240];
   if (format::ParseStepShares(plan, percent, &settings->shares, why, sizeof why)) {
-    return ChooseBudget(options, asked == nullptr && otherwise == kPlanOfRuns && percent != 0,
-                        settings);
+    return ChooseBudget(options, asked == nullptr && usual && percent != 0, settings);
   }
   return Fail(CROSSCUT_EINVAL, "step plan %.60s: %s", plan, why);
 }

@@ -30,8 +30,8 @@ struct Settings {
 // what Fail() said.
 int FillSettings(const crosscut_options* options, const char* plan, Settings* settings);
 // Of a run: every table at a few per cent. Of windows on demand, which are short: all there is.
-inline constexpr const char* kPlanOfRuns = "balanced";
-inline constexpr const char* kPlanOfWindows = "full";
+inline constexpr char kPlanOfRuns[] = "balanced";
+inline constexpr char kPlanOfWindows[] = "full";
 // Of a run whose plan nobody named: how much longer its steps may take, in per cent.
 inline constexpr double kBudgetOfRuns = 2;
 
