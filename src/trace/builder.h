@@ -291,8 +291,8 @@ class Builder {
   // finish (life: its process's window). Matches arrows inside a process; those whose ids have the
   // top bit set, also across processes. Joins steps and phases, and ends open steps (Step::open).
   // Chooses leads that were not set: the thread that began most steps (the first to have so many);
-  // without steps, the first that declares an operation; else the main thread; else the first
-  // thread. Sorts counters.
+  // else the first that declares an operation; else, where some are found, the main thread if it
+  // has one, or the first that has; else the main thread; else the first. Sorts counters.
   Trace Finish();
 
  private:
