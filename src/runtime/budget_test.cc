@@ -178,6 +178,18 @@ TEST(StepBudget, LeavesThePlanAloneWhereThereIsRoom) {
   }
 }
 
+// The steps of a plan that cost nothing are a part of it: this one costs 2.5 %, its boundary steps
+// 4.4 % each.
+TEST(StepBudget, LeavesAPlanAloneThatFitsByItsControlSteps) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    const Outcome with = Simulate({}, 0.028, 40'000, seed, "control=50"),
+                  without = Simulate({}, 0, 40'000, seed, "control=50");
+    EXPECT_NEAR(without.held, 0.0255, 0.001) << seed;
+    EXPECT_NEAR(without.share[format::kLevelBoundary], 0.5, 0.01) << seed;
+    EXPECT_GT(with.share[format::kLevelBoundary], 0.45) << seed;
+  }
+}
+
 // What was spent before anything was known comes in again.
 TEST(StepBudget, PaysBackWhatTheEarlyBlocksCost) {
   HoldsTwoPerCent({}, 6'000);

@@ -120,6 +120,54 @@ TEST_F(ProbePluginsTest, ACacheThatCannotBeWrittenOrReadHarmsNothing) {
   EXPECT_THAT(ProbePlugins({At("good.so")}, {At("checker"), At("cache")}).sentences, IsEmpty());
 }
 
+TEST_F(ProbePluginsTest, OthersAnswersSayNothing) {
+  ProbePlugins({At("bad.so")}, Ours());
+  ASSERT_TRUE(std::filesystem::exists(Ours().cache));
+  EXPECT_EQ(std::filesystem::status(At("cache/crosscut")).permissions(),
+            std::filesystem::perms::owner_all);
+  const std::string asked = Asked();
+  ProbePlugins({At("bad.so")}, Ours());
+  EXPECT_EQ(Asked(), asked) << "it is known";
+  // Whoever may write the file may have written it; a link may lead to anybody's.
+  int round = 0;
+  for (const mode_t mode : {0620, 0602}) {
+    chmod(Ours().cache.c_str(), mode);
+    EXPECT_THAT(ProbePlugins({At("bad.so")}, Ours()).good, IsEmpty());
+    EXPECT_EQ(Asked(), round == 0 ? asked + asked : asked);
+    ++round;
+    chmod(Ours().cache.c_str(), 0600);
+    std::filesystem::remove(At("asked"));
+    ProbePlugins({At("bad.so")}, Ours());
+    EXPECT_EQ(Asked(), "") << "it is ours again";
+  }
+  std::filesystem::rename(Ours().cache, At("elsewhere"));
+  std::filesystem::create_symlink(At("elsewhere"), Ours().cache);
+  ProbePlugins({At("bad.so")}, Ours());
+  EXPECT_NE(Asked(), "");
+}
+
+TEST(ProbeCacheFile, LiesInTheUsersCache) {
+  const auto set = [](const char* name, const char* value) {
+    value == nullptr ? unsetenv(name) : setenv(name, value, 1);
+  };
+  const auto file = [&](const char* cache, const char* home) {
+    set("XDG_CACHE_HOME", cache);
+    set("HOME", home);
+    return ProbeCacheFile();
+  };
+  const std::string before_cache = getenv("XDG_CACHE_HOME") ? getenv("XDG_CACHE_HOME") : "",
+                    before_home = getenv("HOME") ? getenv("HOME") : "";
+  EXPECT_EQ(file("/c", "/h"), "/c/crosscut/probed-plugins");
+  for (const char* no_cache : {static_cast<const char*>(nullptr), "", "c"}) {
+    EXPECT_EQ(file(no_cache, "/h"), "/h/.cache/crosscut/probed-plugins");
+    for (const char* no_home : {static_cast<const char*>(nullptr), "", "h"}) {
+      EXPECT_EQ(file(no_cache, no_home), "");
+    }
+  }
+  set("XDG_CACHE_HOME", before_cache.empty() ? nullptr : before_cache.c_str());
+  set("HOME", before_home.empty() ? nullptr : before_home.c_str());
+}
+
 // What the loader has of this program's own notes.
 std::string BuildIdInMemory() {
   std::string id = "-";
