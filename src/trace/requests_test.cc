@@ -22,7 +22,8 @@ Trace Parsed(const std::string& text) {
 // "GET 10..50 runs 7 open task"
 std::vector<std::string> Told(const Trace& trace, uint32_t process = 0) {
   std::vector<std::string> out;
-  for (const Request& request : RequestsByProcess(trace)[process]) {
+  const auto requests = RequestsByProcess(trace);
+  for (const Request& request : requests[process]) {
     out.push_back(std::string(trace.text(request.name)) + " " + std::to_string(request.begin_ns) +
                   ".." + std::to_string(request.end_ns) + " runs " +
                   std::to_string(request.running_ns) + (request.open ? " open" : "") +

@@ -150,7 +150,8 @@ TEST_F(Native, ARequestHasWhatItsEndStates) {
   const trace::Trace trace = Read();
   EXPECT_TRUE(trace.processes[0].steps.empty());
   std::vector<std::string> told;
-  for (const trace::Request& one : trace::RequestsByProcess(trace)[0]) {
+  const auto requests = trace::RequestsByProcess(trace);
+  for (const trace::Request& one : requests[0]) {
     told.push_back(std::string(trace.text(one.name)) + " " + std::to_string(one.begin_ns) + " " +
                    std::to_string(one.end_ns) + " " + std::to_string(one.running_ns) +
                    (one.open ? " open" : ""));
