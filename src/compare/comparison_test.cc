@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <random>
 
 #include "src/analyze/testing/test_trace.h"
 #include "src/compare/divide.h"
@@ -301,6 +302,47 @@ TEST(Comparison, CountsWhatEachStepHasAndTellsAChangeWhereRangesDoNotTouch) {
   }
   EXPECT_GT(changed, 20);
   EXPECT_LT(changed, 380);
+}
+
+// Whatever the order of the runs, and in which of them no step has any.
+TEST(Comparison, CountsOfSeveralRunsAreThoseOfAllTheirSteps) {
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 100; ++round) {
+    std::vector<Recording> made;
+    std::vector<std::vector<int>> sides(2);
+    made.reserve(6);
+    for (std::vector<int>& side : sides) {
+      for (int run = 0; run < 3; ++run) {
+        std::vector<int> counts(20 + random() % 9);
+        const int least = static_cast<int>(random() % 12), none = static_cast<int>(random() % 3);
+        for (int& count : counts) count = none == 0 ? 0 : least + static_cast<int>(random() % 6);
+        if (run == 0) counts[random() % counts.size()] = 7;  // so that there is some
+        side.insert(side.end(), counts.begin(), counts.end());
+        made.emplace_back(Counted(counts));
+      }
+    }
+    std::vector<compare::Run> runs;
+    for (Recording& one : made) runs.push_back(one.run());
+    std::shuffle(runs.begin(), runs.begin() + 3, random);
+    std::shuffle(runs.begin() + 3, runs.end(), random);
+    const Comparison c = Compare({{runs.data(), 3}, {runs.data() + 3, 3}});
+    for (const char* name : {"diff_step_counts", "diff_step_names"}) {
+      const analyze::Table& table = *c.Find(name);
+      ASSERT_EQ(table.rows(), 1);
+      for (const size_t s : {0, 1}) {
+        const std::vector<int>& in = sides[s];
+        const auto [low, high] = std::minmax_element(in.begin(), in.end());
+        const int sum = std::accumulate(in.begin(), in.end(), 0);
+        const auto cell = [&](const char* of) {
+          return table.integers(std::string(s == 0 ? "a_" : "b_") + of)[0];
+        };
+        EXPECT_EQ(cell("low"), *low);
+        EXPECT_EQ(cell("high"), *high);
+        EXPECT_EQ(cell("count"), sum);
+        EXPECT_EQ(cell("steps"), static_cast<int64_t>(in.size()));
+      }
+    }
+  }
 }
 
 // Steps of the level that shows most tell, where there are three of them.

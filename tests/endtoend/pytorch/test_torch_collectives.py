@@ -146,14 +146,15 @@ def test_a_collective_that_ends_in_a_control_step_ends_there_even_in_the_last(tm
     levels = [row["level"] for row in steps]
     assert levels[-1] == 0 < levels[-2]
     begins = [row["begin_ns"] for row in steps]
-    seen = set()
-    for row in table(run, "spans"):
-        if row["process"] == process and row["name"] == "gloo:all_reduce":
-            step = bisect.bisect_right(begins, row["begin_ns"]) - 1
-            seen.add(step)
-            assert row["end_ns"] < steps[step + 1]["end_ns"]
-    # One that the library's thread begins behind the edge of a control step is not seen.
-    assert len(seen) > 0.5 * sum(level > 0 for level in levels)
+    seen = [row for row in table(run, "spans")
+            if row["process"] == process and row["name"] == "gloo:all_reduce"]
+    for row in seen:
+        step = bisect.bisect_right(begins, row["begin_ns"]) - 1
+        assert row["end_ns"] < steps[step + 1]["end_ns"]
+    # The library's thread begins each at the end of its step or behind it: where one of the two is
+    # a control step, either is right.
+    both = [(a > 0, b > 0) for a, b in zip(levels, levels[1:])]
+    assert sum(a and b for a, b in both) <= len(seen) <= sum(a or b for a, b in both)
 
 
 MIXED = """
