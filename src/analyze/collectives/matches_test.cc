@@ -309,8 +309,14 @@ TEST(Collectives, HaveTheOperationInWhichTheyBegin) {
       at = end;
     }
     for (size_t i = 0; i < operations.size(); ++i) {
-      lead += "op op" + std::to_string(i) + " " + std::to_string(operations[i].begin) + " " +
-              std::to_string(operations[i].end) + "\n";
+      const int64_t begin = operations[i].begin, end = operations[i].end;
+      lead += "op op" + std::to_string(i) + " " + std::to_string(begin) + " " +
+              std::to_string(end) + "\nspan f " + std::to_string(begin + 1) + " " +
+              std::to_string(begin + 2) + " python\n";  // is none
+      const bool around = i + 1 < operations.size() && operations[i + 1].begin < end;
+      if (!around) {
+        lead += "span f " + std::to_string(begin + 4) + " " + std::to_string(end - 1) + " python\n";
+      }
     }
     text.insert(text.find("async"), lead);
     std::vector<std::string> want;

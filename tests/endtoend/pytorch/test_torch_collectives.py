@@ -1,7 +1,7 @@
 """Who waits for whom in collectives: ranks by gloo, one of which comes late, beside torch.profiler;
 process groups; what the backend of a group does not say."""
 
-import bisect
+import bisect, collections
 import json
 
 import pytest
@@ -105,6 +105,9 @@ def test_a_late_rank_is_told_as_torch_profiler_has_it(tmp_path, plan):
     (slept,) = [row for row in work if row["work"].startswith(f"ddp.py:{line} ")
                 and row["layers"] == "idle"]
     assert slept["ns"] > 0.5 * sum(row["ns"] for row in work)
+    print("SLEPT", slept["ns"]/3e7, sum(row["ns"] for row in work)/3e7, [(r["work"],r["layers"],r["ns"]/3e7) for r in work if r["ns"]>1e7])
+    st=[row for row in table(run, "steps") if row["process"] == late["process"]]
+    print("STEPS", collections.Counter(r["level"] for r in st), sum(r["wall_ns"] for r in st)/3e7)
 
 
 def test_groups_and_ordinals_hold_through_control_steps(tmp_path):
