@@ -342,6 +342,35 @@ in 1 3000
   EXPECT_EQ(simdjson::minify(args("gemm")["block"]), "[64,1,1]");
 }
 
+// Kineto writes a number everywhere: a device that states none stands under the first.
+TEST(ChromeJson, ADeviceHasItsNumberWhereverOneIsWrittenAndTheFirstWhereItStatesNone) {
+  for (const auto& [stated, number] : {std::pair{-1, 0}, {0, 0}, {3, 3}}) {
+    auto trace = trace::ParseText(
+        "process train pid=7 window=0..9000\ndevice gpu device=0 stream=9\n"
+        "span gemm 3000 4000 device\n");
+    ASSERT_TRUE(trace.ok()) << trace.status().message();
+    trace->tracks[0].device = stated;
+    trace->tracks[0].device_name = trace->strings.Intern("CHIP");
+    const std::string json = Export(*trace);
+    simdjson::dom::parser parser;
+    const simdjson::dom::element root = parser.parse(json);
+    simdjson::dom::element property = root["deviceProperties"].at(0);
+    EXPECT_EQ(int64_t(property["id"]), number);
+    EXPECT_EQ(std::string_view(property["name"]), "CHIP");
+    std::map<std::string, std::string> told;
+    for (simdjson::dom::element event : root["traceEvents"].get_array()) {
+      simdjson::dom::element pid = event["pid"];
+      if (!pid.is_int64() || int64_t(pid) != number) continue;
+      told[std::string(std::string_view(event["name"]))] = simdjson::minify(event["args"]);
+    }
+    const std::string text = std::to_string(number);
+    EXPECT_EQ(told["process_labels"], R"({"labels":"GPU )" + text + "\"}");
+    EXPECT_EQ(told["process_sort_index"],
+              "{\"sort_index\":" + std::to_string(5'000'000 + number) + "}");
+    EXPECT_TRUE(told["gemm"].starts_with("{\"device\":" + text + ",\"stream\":9")) << told["gemm"];
+  }
+}
+
 TEST(ChromeJson, LaunchesHaveCudasNamesForThoseWhoKnowNoOthers) {
   const auto trace = trace::ParseText(R"(
 process train pid=7 window=0..9000

@@ -173,6 +173,17 @@ TEST_F(ChromeJsonTest, WorkThatStatesNoDeviceIsOfTheOneThatItsPidNumbers) {
   }
 }
 
+TEST_F(ChromeJsonTest, APlaneWithoutANumberIsTheFirstDevice) {
+  for (const auto& [plane, device] : {std::pair{"/device:GPU:3", 3}, {"/device:CUSTOM:CHIP", 0}}) {
+    const trace::Trace trace = Of(
+        R"({"ph":"M","name":"process_name","pid":5,"tid":0,"args":{"name":")" + std::string(plane) +
+        R"("}},{"ph":"X","name":"k","pid":5,"tid":2,"ts":1,"dur":2,"args":{}})");
+    ASSERT_EQ(trace.tracks.size(), 1U);
+    EXPECT_EQ(trace.tracks[0].kind, trace::TrackKind::kDevice);
+    EXPECT_EQ(trace.tracks[0].device, device) << plane;
+  }
+}
+
 TEST_F(ChromeJsonTest, TimesThatWereRoundedApartStillNestAndKeepTheirLength) {
   const trace::Trace trace =
       Of(R"({"ph":"X","cat":"cpu_op","name":"op","pid":9,"tid":9,"ts":1,"dur":5},

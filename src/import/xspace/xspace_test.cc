@@ -94,6 +94,7 @@ TEST_F(XSpaceImportTest, HostAndDeviceLinesBecomeTracksAndLaunchesArrows) {
   EXPECT_EQ(trace.text(trace.processes.at(0).name), "box");
   EXPECT_EQ(trace.tracks[0].kind, TrackKind::kThread);
   EXPECT_EQ(trace.tracks[0].os_id, 77);
+  EXPECT_EQ(trace.tracks[0].device, -1);
   EXPECT_THAT(Spans(trace, trace.tracks[0]),
               ElementsAre("$train.py:3 step 1000-10000", "cuLaunchKernel 2000-2500"));
   EXPECT_EQ(trace.tracks[1].kind, TrackKind::kDevice);

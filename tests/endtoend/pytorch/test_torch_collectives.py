@@ -1,16 +1,17 @@
 """Who waits for whom in collectives: ranks by gloo, one of which comes late, beside torch.profiler;
 process groups; what the backend of a group does not say."""
 
-import bisect, collections
+import bisect
 import json
+import statistics
 
 import pytest
 from runs import record, table
 
-LATE_S = 0.03
+LATE_S = 0.06
 STEPS = 60
 DDP = f"""
-import os, sys, time
+import json, os, sys, time
 import torch, torch.distributed as dist
 from torch.profiler import profile
 dist.init_process_group("gloo")
@@ -19,15 +20,20 @@ torch.set_num_threads(1)
 pairs = [dist.new_group([first, first + 1]) for first in range(0, size, 2)]
 model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(64, 64))
 optimizer = torch.optim.SGD(model.parameters(), 0.01)
+slept = []
 with profile() as profiler:
     for _ in range({STEPS}):
+        begin = time.perf_counter_ns()
         if rank == 1:
             time.sleep({LATE_S})  # HERE
+        slept.append(time.perf_counter_ns() - begin)
         model(torch.randn(8, 64)).sum().backward()
         optimizer.step()
         optimizer.zero_grad()
         dist.all_reduce(torch.ones(10), group=pairs[rank // 2])
 profiler.export_chrome_trace(f"{{sys.argv[1]}}/{{rank}}.json")
+with open(f"{{sys.argv[1]}}/slept{{rank}}.json", "w") as file:
+    json.dump(slept, file)
 dist.destroy_process_group()
 """
 
@@ -53,11 +59,14 @@ def of_torch_profiler(folder, rank):
 
 
 def numbered(ours, theirs):
-    """Our rows by the number of theirs that begins with them; the first of either are the same."""
+    """Our rows by the number of theirs that begins with them; the first of either are the same, and
+    groups take turns."""
     apart = ours[0]["begin_ns"] - theirs[0][0]
-    out = {min(range(len(theirs)), key=lambda i: abs(theirs[i][0] + apart - row["begin_ns"])): row
+    far = {id(row): [abs(begin + apart - row["begin_ns"]) for begin, _ in theirs] for row in ours}
+    out = {min(range(row["group"], len(theirs), 2), key=far[id(row)].__getitem__): row
            for row in ours}
     assert len(out) == len(ours)
+    assert statistics.median(far[id(row)][i] for i, row in out.items()) < 1_000_000
     return out
 
 
@@ -77,7 +86,6 @@ def test_a_late_rank_is_told_as_torch_profiler_has_it(tmp_path, plan):
         switches = sum(a != b for a, b in zip(controls, controls[1:]))
         assert len(controls) == STEPS
         assert 0 <= len(ours) - 2 * (STEPS - sum(controls)) <= switches
-        assert {row["group"] for i, row in ours.items() if i % 2 == 0} == {0}
         assert sum(row["ns"] for row in ours.values()) == pytest.approx(
             sum(theirs[i][1] for i in ours), rel=0.05)
         # Who comes first waits for the other: by their begins, on one clock.
@@ -104,10 +112,10 @@ def test_a_late_rank_is_told_as_torch_profiler_has_it(tmp_path, plan):
             if row["process"] == late["process"] and row["part"] == "steps"]
     (slept,) = [row for row in work if row["work"].startswith(f"ddp.py:{line} ")
                 and row["layers"] == "idle"]
-    assert slept["ns"] > 0.5 * sum(row["ns"] for row in work)
-    print("SLEPT", slept["ns"]/3e7, sum(row["ns"] for row in work)/3e7, [(r["work"],r["layers"],r["ns"]/3e7) for r in work if r["ns"]>1e7])
-    st=[row for row in table(run, "steps") if row["process"] == late["process"]]
-    print("STEPS", collections.Counter(r["level"] for r in st), sum(r["wall_ns"] for r in st)/3e7)
+    own = json.loads((tmp_path / "slept1.json").read_text())
+    steps = [row for row in table(run, "steps") if row["process"] == late["process"]]
+    seen = sum(ns for ns, step in zip(own, steps) if not step["control"])
+    assert 0.9 * seen < slept["ns"] < 1.02 * seen
 
 
 def test_groups_and_ordinals_hold_through_control_steps(tmp_path):
