@@ -95,7 +95,8 @@ def test_device_time_is_what_the_programs_own_events_say(saxpy):
     assert len(lines) == 6 and len(rows) == 6
     for name, count, ns in lines:
         assert rows[name]["count"] == int(count)
-        assert rows[name]["total_ns"] == pytest.approx(int(ns), rel=0.01)
+        # Both read the device's own stamps; begin and end of each are rounded to ns.
+        assert abs(rows[name]["total_ns"] - int(ns)) <= int(count)
 
 
 def test_calls_kernels_and_copies_stand_in_overlap(saxpy):
@@ -135,7 +136,7 @@ def test_nested_operations_of_a_python_program_own_the_device(tmp_path):
     assert len(events) == 6 * (2 + 6)
     check_sums(run)
     busy = sum(row["ns"] for row in table(run, "overlap") if row["device"] == 1)
-    assert busy == pytest.approx(covered(events), rel=0.01)
+    assert abs(busy - covered(events)) <= len(events)
     launched = {row["launch_operations"]: row["ns"] for row in table(run, "device_by_launch")}
     assert {"upload", "compute"} <= set(launched)
     assert sum(launched.values()) == busy

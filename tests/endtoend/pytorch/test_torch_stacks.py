@@ -205,7 +205,7 @@ def test_collections_of_garbage_are_events_where_they_are_asked_for():
     assert ours == [[["Python GC", "collect", "python_function", False]] * 2, [], []]
 
 
-def test_little_of_what_crosscut_does_at_start_is_an_event():
+def test_no_more_of_what_crosscut_does_at_start_is_an_event_than_of_theirs():
     text = """
 with profile(with_stack=True) as prof:
     torch.neg(x)
@@ -221,8 +221,8 @@ print(json.dumps([at, program, len(names)]))
     ours, theirs = both(text)
     assert ours[0] == theirs[0] == 1
     assert ours[1] == theirs[1] and ours[1].count("aten::neg") == 1, "all of the program, no more"
-    # Beside theirs some of our own: what `profile` imports and reads when it begins.
-    assert ours[2] <= theirs[2] + 20
+    # What `profile` imports and reads when it begins is no more than what theirs does.
+    assert ours[2] <= theirs[2]
 
 
 WARMED_UP = """
