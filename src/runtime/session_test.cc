@@ -328,6 +328,10 @@ TEST_F(SessionTest, AThreadIsDisarmedOnceTheRecordingEnded) {
   EXPECT_EQ(crosscut_this_thread->enabled, 1u);
   crosscut_stop();
   EXPECT_EQ(crosscut_this_thread->enabled, 0u);
+  // One that armed itself at that very moment finds out at its next mark, and is left alone then.
+  __atomic_store_n(&crosscut_this_thread->enabled, 2u, __ATOMIC_SEQ_CST);
+  crosscut_begin(name);
+  EXPECT_EQ(crosscut_this_thread->enabled, 0u);
   next(2);
   other.join();
 }
