@@ -2,6 +2,8 @@
 #include "src/collect/recorder.h"
 
 #include <gtest/gtest.h>
+#include <limits.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -305,6 +307,66 @@ TEST_F(RecorderTest, AForkedChildsFirstEventIsToldOnce) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   crosscut_end();
+}
+
+// Other keys' destructors run behind ours in the last round, when the thread's state is another's.
+TEST_F(RecorderTest, WhatIsMarkedWhenItsThreadIsOverIsLostAndCounted) {
+  static int rounds;
+  static pthread_key_t key;
+  rounds = 0;
+  ASSERT_EQ(pthread_key_create(&key,
+                               [](void* value) {
+                                 if (++rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+                                   pthread_setspecific(key, value);
+                                   return;
+                                 }
+                                 EXPECT_EQ(crosscut_this_thread, EndedState());
+                                 crosscut_begin(kName);
+                               }),
+            0);
+  ChunkRing* ring = Record(16);
+  std::thread([] {
+    pthread_setspecific(key, &rounds);
+    crosscut_instant(kName);
+  }).join();
+  pthread_key_delete(key);
+  EXPECT_EQ(rounds, PTHREAD_DESTRUCTOR_ITERATIONS);
+  EXPECT_EQ(testing::EventsIn(*ring).size(), 1u);
+  EXPECT_EQ(SlotCounts(*ring), 1u);
+}
+
+// A thread that had to use the slot of all leaves what others have counted there.
+TEST_F(RecorderTest, TheSlotOfAllLossesStaysThoughAThreadThatUsedItEnds) {
+  ChunkRing* ring = Record(4);
+  for (uint32_t track = 1'000'000; track < 1'000'000 + format::kRingDropSlots; ++track) {
+    ring->DropSlotFor(track, format::kDropFull, 1);
+  }
+  const format::RingDropSlot& shared = ring->drop_slots()[format::kRingDropSlots - 1];
+  std::thread([&] {
+    uint64_t marked = 0;
+    for (; shared.count == 0 && marked < 1'000'000; ++marked) crosscut_instant(kName);
+    EXPECT_EQ(shared.count, 1u);
+    CountShared(format::kDropMemory, 5);
+    std::vector<uint32_t> full(ring->chunk_count());
+    full.resize(ring->TakeFull(full.data()));
+    ASSERT_FALSE(full.empty());
+    for (const uint32_t index : full) ring->Recycle(index);
+    crosscut_instant(kName);
+  }).join();
+  EXPECT_EQ(shared.count, 6u);
+  EXPECT_EQ(SlotCounts(*ring), 6u);
+  for (const auto& event : testing::EventsIn(*ring)) EXPECT_NE(event.words[0], format::kDrop);
+}
+
+TEST_F(RecorderTest, ARingThatComesAfterAnotherTakesNoMoreMemory) {
+  ChunkRing* const rings[] = {NewRing(16), NewRing(16)};
+  const auto session = [&](int i) {
+    ASSERT_TRUE(Recorder::Get().BeginSession(rings[i % 2], 4 << 20));
+  };
+  session(0);
+  const size_t before = MappedBytes();
+  for (int i = 1; i < 21; ++i) session(i);
+  EXPECT_EQ(MappedBytes(), before);
 }
 
 TEST_F(RecorderTest, ItsMemoryIsWhatWasMappedAndTheChunksThatAreThere) {

@@ -1,5 +1,7 @@
 // A ring by itself: its slots of losses, and what of it stays mapped.
+#include <errno.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -8,6 +10,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "src/collect/chunk_ring.h"
 #include "src/collect/clock.h"
@@ -83,9 +86,35 @@ TEST_F(RingTest, OnceUnmappedNothingOfItIsLeftInTheAddressSpace) {
   once();
   const long before = MappedPages();
   const size_t counted = MappedBytes();
-  for (int i = 0; i < 50; ++i) once();
+  constexpr long kTimes = 50;
+  std::vector<void*> pages;  // each pushes the next ring off what chunks are aligned to
+  for (long i = 0; i < kTimes; ++i) {
+    pages.push_back(MapPages(kPageBytes));
+    once();
+  }
+  for (void* const page : pages) UnmapPages(page, kPageBytes);
   EXPECT_EQ(MappedBytes(), counted);
-  EXPECT_LT(MappedPages() - before, 50);  // a page each
+  EXPECT_LT(MappedPages() - before, kTimes);  // a page each
+}
+
+// Where there is memory for the ring's pages and none for its tables.
+TEST_F(RingTest, OfOneThatCouldNotBeMadeNothingIsLeft) {
+  constexpr uint64_t kChunks = 20'000;
+  const long before = MappedPages();
+  const size_t counted = MappedBytes();
+  const auto bytes = static_cast<size_t>(before) * kPageBytes + format::kRingHeaderBytes +
+                     (kChunks + 2) * format::kRingChunkBytes;
+  rlimit usual;
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &usual), 0);
+  const rlimit tight = {bytes, usual.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &tight), 0);
+  ChunkRing ring;
+  const int error = Create(&ring, kChunks);
+  setrlimit(RLIMIT_AS, &usual);
+  EXPECT_EQ(error, ENOMEM);
+  EXPECT_EQ(MappedBytes(), counted);
+  EXPECT_LT(MappedPages() - before, 100);
+  EXPECT_TRUE(std::filesystem::is_empty(dir_));
 }
 
 TEST_F(RingTest, PagesThatWereGivenBackAreNotMapped) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <fstream>
 #include <numeric>
 #include <string>
 
@@ -37,6 +38,21 @@ TEST_F(ColumnTest, BeyondTheLimitItStandsInFiles) {
   }
   EXPECT_EQ(ColumnsInUse().memory, 0u);
   EXPECT_EQ(ColumnsInUse().files, 0u);
+}
+
+// Pages of this process's address space.
+long MappedPages() {
+  long pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages;
+}
+
+TEST_F(ColumnTest, WhatIsFreedIsNoLongerMapped) {
+  for (const size_t bytes : {size_t{2} << 20, size_t{16} << 20}) {  // in memory, and in a file
+    const long before = MappedPages();
+    for (int i = 0; i < 20; ++i) FreeColumn(AllocateColumn(bytes), bytes);
+    EXPECT_LT(MappedPages() - before, static_cast<long>(bytes / 4096)) << bytes;
+  }
 }
 
 TEST_F(ColumnTest, SmallOnesCountNowhere) {
