@@ -43,7 +43,6 @@ class Reaper {
       if (process.alive) report_->processes.push_back(process);
       return;
     }
-    process.killed = !info.stopped;
     Status status = info.finished ? Status() : FinishLog(reader, &process);
     if (status.ok() && info.has_ring) status = DeleteRing(*state);
     if (!status.ok()) process.problem = status.message();
@@ -95,7 +94,6 @@ class Reaper {
     if (status.ok() && CROSSCUT_FAULT("reap.appended")) status = Status::Io("injected");
     if (status.ok()) status = (*writer)->Finish();
     if (!status.ok()) return status;
-    process->killed = !state->info.stopped;
     ++report_->finished;
     return {};
   }

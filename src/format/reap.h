@@ -20,7 +20,6 @@ struct ReapReport {
     uint64_t words_from_ring = 0;  // those that the log did not hold yet
     uint64_t truncated_bytes = 0;  // a torn tail that was cut off the log
     bool alive = false;            // left alone
-    bool killed = false;           // it ended without stopping its session
     std::string problem;           // why it could not be finished; its files stay as they are
   };
   std::vector<Process> processes;  // those that had something left to do, or are alive
