@@ -1,9 +1,11 @@
 // A ring by itself: its slots of losses, and what of it stays mapped.
 #include <errno.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -76,25 +78,36 @@ long MappedPages() {
   return pages;
 }
 
+// Sees to it that the kernel's next gap of so many bytes does not begin where a chunk might.
+// Returns the pages that it has put in the way.
+std::vector<void*> PushOffAlignment(size_t bytes) {
+  std::vector<void*> pages;
+  while (true) {
+    char* const gap = static_cast<char*>(
+        mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    munmap(gap, bytes);
+    if (reinterpret_cast<uintptr_t>(gap) % format::kRingChunkBytes != 0) return pages;
+    pages.push_back(mmap(gap + bytes - kPageBytes, kPageBytes, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0));
+  }
+}
+
 TEST_F(RingTest, OnceUnmappedNothingOfItIsLeftInTheAddressSpace) {
   constexpr uint64_t kChunks = 8;  // large ones are aligned by the kernel already
+  constexpr size_t kSpace = format::kRingHeaderBytes + (kChunks + 1) * format::kRingChunkBytes;
   const auto once = [this] {
+    const std::vector<void*> pages = PushOffAlignment(kSpace);
     ChunkRing ring;
     ASSERT_EQ(Create(&ring, kChunks), 0);
     ring.Unmap();
+    for (void* const page : pages) munmap(page, kPageBytes);
   };
   once();
   const long before = MappedPages();
   const size_t counted = MappedBytes();
-  constexpr long kTimes = 50;
-  std::vector<void*> pages;  // each pushes the next ring off what chunks are aligned to
-  for (long i = 0; i < kTimes; ++i) {
-    pages.push_back(MapPages(kPageBytes));
-    once();
-  }
-  for (void* const page : pages) UnmapPages(page, kPageBytes);
+  for (int i = 0; i < 50; ++i) once();
   EXPECT_EQ(MappedBytes(), counted);
-  EXPECT_LT(MappedPages() - before, kTimes);  // a page each
+  EXPECT_LT(MappedPages() - before, 50);  // a page each
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need the addresses
