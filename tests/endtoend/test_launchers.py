@@ -20,15 +20,16 @@ import crosscut
 import numpy as np
 from mpi4py import MPI
 world = MPI.COMM_WORLD
-ours, sums, begins = np.ones(1000), np.empty(1000), []
-for step in range(40):
+ours, sums, begins, ends = np.ones(1000), np.empty(1000), [], []
+for step in range(20):
     crosscut.step()
     if world.Get_rank() == 1:
-        time.sleep(0.06)  # HERE
+        time.sleep(0.1)  # HERE
     begins.append(time.perf_counter_ns())
     world.Allreduce(ours, sums)
-with open(f"{sys.argv[1]}/begins{world.Get_rank()}", "w") as file:
-    json.dump(begins, file)
+    ends.append(time.perf_counter_ns())
+with open(f"{sys.argv[1]}/calls{world.Get_rank()}", "w") as file:
+    json.dump([begins, ends], file)
 print("rank", world.Get_rank(), sums[0])
 """
 
@@ -51,15 +52,19 @@ def test_ranks_of_mpirun_wait_for_the_late_one(python, tmp_path):  # noqa: F811
     assert all(row["complete"] == 1 for row in processes.values())
     waits = {row["process"]: row for row in table(run, "stragglers")}
     late, waiting = (waits[processes[f"rank {n}"]["process"]] for n in (1, 0))
-    assert late["collectives"] == 40 and late["unmatched"] == 0
+    assert late["collectives"] == 20 and late["unmatched"] == 0
     # By the program's own looks at the clock that its ranks share, whichever came first.
-    begins = [json.loads((tmp_path / f"begins{rank}").read_text()) for rank in (0, 1)]
-    own = sum(max(0, there - here) for here, there in zip(*begins))
+    (begins, ends), (late_begins, _) = (json.loads((tmp_path / f"calls{rank}").read_text())
+                                        for rank in (0, 1))
+    own = sum(max(0, there - here) for here, there in zip(begins, late_begins))
     assert waiting["waited_ns"] == late["made_wait_ns"] == pytest.approx(own, rel=0.05)
     told = [row for row in table(run, "verdict") if row["process"] == waiting["process"]]
-    assert told[0]["cause"] == "other-rank"
-    line = MPI.splitlines().index("        time.sleep(0.06)  # HERE") + 1
-    assert told[0]["blame"].startswith(f"mpi.py:{line} ")
+    (cause,) = [row for row in told if row["cause"] == "other-rank"]
+    # Who has no processor exchanges for longer than the other waits, and that is told before.
+    if own > 0.6 * (sum(ends) - sum(begins)):
+        assert cause is told[0]
+    line = MPI.splitlines().index("        time.sleep(0.1)  # HERE") + 1
+    assert cause["blame"].startswith(f"mpi.py:{line} ")
 
 
 MPI_GROUPS = """
