@@ -66,13 +66,15 @@ TEST(NoSignal, LeavesASignalThatWasPendingBefore) {
 TEST(Descriptors, OfOursAreAboveTheStandardOnes) {
   const pid_t child = fork();
   if (child == 0) {
+    close(2);
+    const int above = OpenHigh("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd = 0; fd < 3; ++fd) close(fd);
     const int high = OpenHigh("/dev/null", O_RDWR | O_CLOEXEC);
     const bool left_alone = fcntl(0, F_GETFD) < 0 && fcntl(1, F_GETFD) < 0 && fcntl(2, F_GETFD) < 0;
     HoldStandardDescriptors();
     char byte = 0;
     const bool held = read(0, &byte, 1) < 0 && write(1, "x", 1) < 0 && write(2, "x", 1) < 0;
-    _exit(high >= 3 && left_alone && held ? 0 : 1);
+    _exit(above >= 3 && high >= 3 && left_alone && held ? 0 : 1);
   }
   int status = -1;
   waitpid(child, &status, 0);

@@ -342,6 +342,20 @@ in 1 3000
   EXPECT_EQ(simdjson::minify(args("gemm")["block"]), "[64,1,1]");
 }
 
+TEST(ChromeJson, ARankIsWrittenWhereItIsBelowTheNumberOfRanks) {
+  for (int size = 0; size < 4; ++size) {
+    for (int rank = 0; rank < 4; ++rank) {
+      const std::string json =
+          ExportText("process p pid=7 window=0..100\nmeta rank " + std::to_string(rank) +
+                     "\nmeta world_size " + std::to_string(size) + "\nthread main tid=7\n");
+      simdjson::dom::parser parser;
+      const simdjson::dom::element root = parser.parse(json), info = root["distributedInfo"];
+      EXPECT_EQ(int64_t(info["rank"]), rank < size ? rank : 0) << rank << " of " << size;
+      EXPECT_EQ(int64_t(info["world_size"]), rank < size ? size : 1) << rank << " of " << size;
+    }
+  }
+}
+
 // Kineto writes a number everywhere: a device that states none stands under the first.
 TEST(ChromeJson, ADeviceHasItsNumberWhereverOneIsWrittenAndTheFirstWhereItStatesNone) {
   for (const auto& [stated, number] : {std::pair{-1, 0}, {0, 0}, {3, 3}}) {

@@ -116,8 +116,8 @@ class RunTest : public ::testing::Test {
     ASSERT_TRUE(writer->AppendSession(piece).ok());
   }
 
-  // All words of sessions, as bytes.
-  std::string SessionText() const {
+  // All words of sessions, as bytes, and whether the last one was over.
+  std::string SessionText(bool* over) const {
     std::string text;
     const auto run = RunReader::Open(dir_);
     EXPECT_TRUE(run.ok());
@@ -127,6 +127,7 @@ class RunTest : public ::testing::Test {
         return Status();
       };
       EXPECT_TRUE(process->ForEachSession(take).ok());
+      *over = process->info().stopped;
     }
     return text;
   }
@@ -266,9 +267,11 @@ TEST_F(RunTest, OfAReapedProcessItIsToldWhenItWasLastSeenUnlessItsSessionWasOver
       ASSERT_EQ(report->processes.size(), 1u);
       EXPECT_FALSE(report->processes[0].alive);
       EXPECT_EQ(report->finished, 1u);
-      const std::string told = SessionText();
+      bool over = false;
+      const std::string told = SessionText(&over);
       EXPECT_EQ(told.find("last_seen") == std::string::npos, one.over);
       EXPECT_NE(told.find("abcd"), std::string::npos);
+      EXPECT_EQ(over, one.over && !one.session.empty());  // by the words; the ring is gone
       TearDown();
       SetUp();
     }
@@ -401,6 +404,28 @@ TEST_F(RunTest, ARingLongerThanItsFileSaysWhatIsMissing) {
   ASSERT_TRUE(snapshot.ok()) << snapshot.status().message();
   EXPECT_EQ(snapshot->missing_chunks, 6u);
   EXPECT_EQ(snapshot->chunks.size(), 1u);
+  ring.bytes().resize(kRingHeaderBytes);  // a header exactly at the end is whole
+  WriteRing(&ring);
+  snapshot = RingSnapshot::Read(path);
+  ASSERT_TRUE(snapshot.ok()) << snapshot.status().message();
+  EXPECT_EQ(snapshot->missing_chunks, 8u);
+  ring.bytes().pop_back();
+  WriteRing(&ring);
+  EXPECT_EQ(RingSnapshot::Read(path).status().code(), Status::Code::kCorrupt);
+}
+
+// A header that was cut off is written again; one that is whole and no log's is somebody's file.
+TEST_F(RunTest, ReapingBeginsALogWhoseHeaderIsCutOffAndLeavesAnothersFile) {
+  for (const size_t bytes : {kLogHeaderBytes - 1, kLogHeaderBytes}) {
+    MakeRun(false);
+    WriteBytes(LogPath(), std::vector<char>(bytes, 'x'));
+    const auto report = ReapRun(dir_);
+    ASSERT_TRUE(report.ok());
+    EXPECT_EQ(report->finished, bytes < kLogHeaderBytes ? 1u : 0u);
+    EXPECT_EQ(report->processes.at(0).problem.empty(), bytes < kLogHeaderBytes);
+    TearDown();
+    SetUp();
+  }
 }
 
 TEST_F(RunTest, WordsOfAnEarlierSessionAreNotRead) {
