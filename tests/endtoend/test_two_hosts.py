@@ -110,7 +110,7 @@ def test_clocks_and_waits_of_two_hosts(hosts, tmp_path):
     seen = {row["step"] for row in table(runs[0], "steps") if row["step"] and not row["control"]}
     own = sum(ns for step, ns in enumerate(waits[0]) if step in seen)
     made = stragglers[1]["made_wait_in_steps_ns"]
-    assert 0.85 * own < made < own + waits[0][0] + 0.06e9, (made, own)
+    assert 0.75 * own < made < own + waits[0][0] + 0.06e9, (made, own)
     # Outside of the steps, who starts later makes the other one wait: either of them.
     assert rows[0]["rank"] == 1
     assert (stragglers[1]["made_wait_in_steps_ns"]
