@@ -1,4 +1,5 @@
-// What start, stop and snapshot say of the processes that they ask.
+// What start, stop and snapshot say of the processes that they ask, and whose words check-plugin's
+// are.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -66,6 +67,18 @@ class ControlTest : public ::testing::Test {
 
   std::string run_;
 };
+
+// Options, too: the checker has its own.
+TEST(CheckPluginVerb, LeavesItsWordsToTheChecker) {
+  const Verb verb = CheckPluginVerb();
+  EXPECT_TRUE(verb.passes_all_on());
+  EXPECT_TRUE(verb.options.empty()) << "--help is the checker's";
+  ASSERT_NE(verb.words, nullptr);
+  *verb.words = {"libx.so", "--help"};
+  talked.clear();
+  EXPECT_EQ(verb.run(), kUnreadable);
+  EXPECT_THAT(talked, ::testing::HasSubstr("no crosscut-check-plugin beside "));
+}
 
 TEST_F(ControlTest, AWindowIsToldByItsNumberAndItsSteps) {
   verbs::ArmedRing ring(run_, 1);

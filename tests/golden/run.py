@@ -2,7 +2,7 @@
 
 A case is a folder with inputs (input.*), `command` (a line: the arguments behind `crosscut`, split
 as a shell does, perhaps with NAME=VALUE in front; ran inside the folder) and what is expected of
-it. Of several lines expected.stdout has each with all that it says and how it ends. Files that
+it. TTY=80 in front gives it a terminal of so many columns to write to. Of several lines expected.stdout has each with all that it says and how it ends. Files that
 commands write into the folder given by {out} are compared with expected.<name> where that exists;
 of pages all but their script and style.
 Usage: run.py CROSSCUT [--update | --first] [CASE...]     --first: ends with the first that differs
@@ -11,13 +11,17 @@ Usage: run.py CROSSCUT [--update | --first] [CASE...]     --first: ends with the
 from __future__ import annotations
 
 import difflib
+import fcntl
 import os
 import pathlib
+import pty
 import re
 import shlex
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 
 CASES = pathlib.Path(__file__).resolve().parent
 SETTING = re.compile(r"[A-Z_]+=")
@@ -32,8 +36,35 @@ def run(program: str, case: pathlib.Path, line: str, out: str) -> subprocess.Com
     words = [word.replace("{out}", out) for word in shlex.split(line)]
     while words and SETTING.match(words[0]):
         env.update([words.pop(0).split("=", 1)])
+    columns = int(env.pop("TTY", 0))
+    if columns:
+        del env["COLUMNS"]
+        return run_on_terminal([program, *words], columns, cwd=case, env=env)
     return subprocess.run([program, *words], cwd=case, env=env, stdin=subprocess.DEVNULL,
                           capture_output=True, timeout=60)
+
+
+def run_on_terminal(words: list[str], columns: int, **options) -> subprocess.CompletedProcess:
+    """What it writes to a terminal as it writes it, without the returns that terminals add."""
+    ours, theirs = pty.openpty()
+    attributes = termios.tcgetattr(theirs)
+    attributes[1] &= ~termios.OPOST
+    termios.tcsetattr(theirs, termios.TCSANOW, attributes)
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=theirs, stderr=errors,
+                                   **options)
+        os.close(theirs)
+        out = b""
+        try:
+            while part := os.read(ours, 1 << 16):
+                out += part
+        except OSError:  # nobody has the other end any more
+            pass
+        os.close(ours)
+        code = process.wait(timeout=60)
+        errors.seek(0)
+        return subprocess.CompletedProcess(words, code, out, errors.read())
 
 
 def outputs(program: str, case: pathlib.Path) -> dict[str, bytes]:
