@@ -413,7 +413,9 @@ uint64_t Session::Step(uint32_t kind) {
   const int level = whole ? int{CROSSCUT_LEVEL_EVERYTHING} : planned;
   steps_.MarkBegin(tick, kind);
   const bool switched = level != level_before && Records(before) && SwitchTo(level, tick);
+  const uint64_t switched_at = switched ? Now() : tick;
   steps_.MarkLevel(tick, step, LevelIn(state()), switched || whole);
+  if (LevelIn(state()) != CROSSCUT_LEVEL_CONTROL) steps_.MarkLongEdge(switched_at);
   return step;
 }
 

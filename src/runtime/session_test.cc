@@ -1,5 +1,8 @@
 // The session's state machine, through the C API, against a model of it.
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -269,6 +272,25 @@ std::string FactsOf(const std::string& dir) {
                     .ok());
   }
   return out;
+}
+
+// As where the kernel gives the processor to another thread while an edge of a step reads a clock.
+TEST_F(SessionTest, AnEdgeThatTakesLongIsASpanOfItsOwn) {
+  const auto has_span = [this] {
+    return FactsOf(run_).find("step plan: edge") != std::string::npos;
+  };
+  signal(SIGALRM, [](int) { usleep(200); });
+  const itimerval each_ms = {{0, 1000}, {0, 1000}}, never = {};
+  ASSERT_EQ(crosscut_start(&options_), CROSSCUT_OK) << crosscut_error();
+  setitimer(ITIMER_REAL, &each_ms, nullptr);
+  for (int i = 0; i < 2'000'000 && !has_span(); i += 20'000) {
+    for (int step = 0; step < 20'000; ++step) crosscut_step(0);
+    crosscut_snapshot();
+  }
+  setitimer(ITIMER_REAL, &never, nullptr);
+  signal(SIGALRM, SIG_DFL);
+  crosscut_stop();
+  EXPECT_TRUE(has_span());
 }
 
 TEST_F(SessionTest, ARankIsToldWhereItIsBelowTheNumberOfRanks) {

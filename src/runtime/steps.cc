@@ -28,13 +28,18 @@ bool Begin(uint64_t tick, uint32_t name) {
               : Recorder::Get().MarkAlways(tick, format::kBeginWide, &payload, 1)) != 0;
 }
 
+uint32_t InternOwn(const char* text) {
+  const format::NameAttributes attributes{format::kKindSpan, format::kLayerOverhead, 0, 0};
+  return Recorder::Get().stream().Intern(text, attributes.Pack());
+}
+
 uint32_t SwitchName() {
-  static const uint32_t name = [] {
-    const format::NameAttributes attributes{format::kKindSpan, format::kLayerOverhead, 0, 0};
-    return Recorder::Get().stream().Intern("step plan: switch", attributes.Pack());
-  }();
+  static const uint32_t name = InternOwn("step plan: switch");
   return name;
 }
+
+// Shorter edges cost less than is worth a span.
+constexpr double kLongEdgeNs = 50'000;
 
 }  // namespace
 
@@ -106,6 +111,12 @@ void Steps::MarkBegin(uint64_t tick, uint32_t kind) {
 void Steps::MarkSwitch(uint64_t tick) { (void)Begin(tick, SwitchName()); }
 
 void Steps::MarkSwitched() { crosscut_end_named(SwitchName()); }
+
+void Steps::MarkLongEdge(uint64_t begin) {
+  if (static_cast<double>(ClockNow() - begin) * ClockNsPerTick() < kLongEdgeNs) return;
+  static const uint32_t name = InternOwn("step plan: edge");
+  if (Begin(begin, name)) crosscut_end_named(name);
+}
 
 void Steps::MarkBeside(uint64_t tick, uint64_t step, int level) {
   const uint64_t payload[2] = {step, static_cast<uint64_t>(level)};

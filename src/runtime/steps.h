@@ -46,6 +46,10 @@ class Steps {
   // The span of putting hooks in place or withdrawing them: work of ours, on this thread.
   void MarkSwitch(uint64_t tick);
   void MarkSwitched();
+  // The span of an edge of a step that has taken long, from `begin` to now: where it reads the
+  // processor's time, the kernel may give the processor to another thread. What the program does is
+  // not to be blamed for that.
+  void MarkLongEdge(uint64_t begin);
   // A step that begins while another thread is just beginning one: with its level, and no more.
   void MarkBeside(uint64_t tick, uint64_t step, int level);
   // The step that runs on this thread, if any, is from here on recorded as no plan says.
