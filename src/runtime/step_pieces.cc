@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/base/time.h"
+#include "src/collect/clock.h"
 #include "src/collect/recorder.h"
 #include "src/collect/usage.h"
 
@@ -10,6 +11,7 @@ namespace crosscut::record {
 namespace {
 
 constexpr int64_t kReadEveryNs = 50'000'000;
+constexpr double kNewestRead = 0.125;  // of what a reading takes on average
 
 }  // namespace
 
@@ -18,8 +20,16 @@ void StepPieces::Set(double ns_per_tick) {
   Drop();
 }
 
-int64_t StepPieces::CpuNs() const {
-  return reads_clocks_.load(std::memory_order_relaxed) ? base::NsOf(CLOCK_THREAD_CPUTIME_ID) : -1;
+int64_t StepPieces::CpuNs() {
+  if (!reads_clocks_.load(std::memory_order_relaxed)) return -1;
+  const uint64_t begin = ClockNow();
+  const int64_t ns = base::NsOf(CLOCK_THREAD_CPUTIME_ID);
+  ReadingTook(static_cast<double>(ClockNow() - begin) * ns_per_tick_);
+  return ns;
+}
+
+void StepPieces::ReadingTook(double ns) {
+  read_ns_on_average_ += kNewestRead * (ns - read_ns_on_average_);
 }
 
 void StepPieces::Begin(uint64_t tick, uint64_t words) {

@@ -44,6 +44,25 @@ TEST(StepPieces, TellHowLongAChangeTook) {
   EXPECT_EQ(pieces.Take(5'000, 0).switch_ticks, 0);
 }
 
+// Where others want the processor, they get it while the clock is read, for milliseconds.
+TEST(StepPieces, AreLongWhereReadingTheClockTakesLong) {
+  StepPieces pieces;
+  pieces.Set(1);
+  pieces.LeaveClocks();
+  pieces.Begin(1'000, 0);
+  pieces.StepEnded(format::kLevelBoundary, false);
+  const auto due_behind = [&pieces](double ns) {
+    return pieces.due(1'000 + static_cast<uint64_t>(ns), 1);
+  };
+  for (int i = 0; i < 100; ++i) pieces.ReadingTook(500);
+  EXPECT_TRUE(due_behind(StepPieces::kPieceNs)) << "usually it is soon done";
+  for (int i = 0; i < 100; ++i) pieces.ReadingTook(1e6);
+  EXPECT_FALSE(due_behind(90e6));
+  EXPECT_TRUE(due_behind(101e6));
+  for (int i = 0; i < 100; ++i) pieces.ReadingTook(500);
+  EXPECT_TRUE(due_behind(StepPieces::kPieceNs)) << "and when that is over";
+}
+
 // Blocks are short: what they have to tell is told in as small pieces however long the run is.
 TEST(StepPieces, AreSmallNearAChangeAndLongFarFromIt) {
   constexpr uint64_t kPiece = 100'000, kLate = 100'000;  // a step of a long run
