@@ -28,6 +28,10 @@ struct Line {
     return a.kind != b.kind ? a.kind < b.kind : a.text.value < b.text.value;
   }
 };
+// Whether it names something that the program may change: its line, or a phase of its life.
+inline bool MayBeBlamed(const Line& line) {
+  return line.kind != LineKind::kNone && line.kind != LineKind::kLibrary;
+}
 // "models/net.py:41 forward", "train.py:3 <module> (imports)", "(interpreter exit)"; "" for kNone.
 std::string LineText(const trace::Trace& trace, const Line& line);
 // The kind in tables: "line", "import", "library", "exit"; "none".

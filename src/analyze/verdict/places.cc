@@ -117,7 +117,7 @@ class Maker {
   void AddCause(size_t c, std::map<Line, Place>* by_line) const {
     const CauseSum& sum = causes_.causes[c];
     for (const auto& [line, blamed] : sum.lines) {
-      if (line.kind == LineKind::kNone || line.kind == LineKind::kLibrary) continue;
+      if (!MayBeBlamed(line)) continue;
       Blamed alone = blamed;
       if (const auto hidden = sum.hidden.find(line); hidden != sum.hidden.end()) {
         alone.ns -= hidden->second.ns;
