@@ -9,7 +9,8 @@
 namespace crosscut::analyze {
 namespace {
 
-// The lead's lines at those of the times that are busy, wherever it is.
+// The lead's lines at those of the times that are busy, wherever it is. While others are in a
+// library that they did not call from a line of the program, the lead's own line stays.
 BlamedLines LeadsLines(const Context& context, uint32_t p,
                        const std::vector<trace::Interval>& times, const BusyTimes& busy) {
   BlamedLines out;
@@ -53,7 +54,7 @@ void BlameOthers(const Context& context, uint32_t p, const std::vector<trace::In
   if (2 * work.known_ns <= sum->ns) return;
   Told told;
   for (const auto& [line, blamed] : work.lines) {
-    if (IsSampled(line.kind)) told.Add(line, blamed);
+    if (MayBeBlamed(line)) told.Add(line, blamed);
   }
   int64_t moved_ns = 0;
   for (const auto& [line, blamed] : LeadsLines(context, p, times, *work.busy)) {
@@ -67,7 +68,7 @@ void BlameOthers(const Context& context, uint32_t p, const std::vector<trace::In
   }
   for (const auto& [line, blamed] : Scaled(told, moved_ns)) sum->lines[line].Add(blamed);
   sum->names = std::move(work.names);
-  sum->others_ns = moved_ns;
+  sum->others_ns = std::min(work.known_ns, sum->ns);
 }
 
 }  // namespace crosscut::analyze

@@ -29,13 +29,17 @@ struct Line {
     return a.kind != b.kind ? a.kind < b.kind : a.text.value < b.text.value;
   }
 };
-// "models/net.py:41 forward", "train.py:3 <module> (imports)", "(interpreter exit)", "(no
-// processor)"; "" for kNone.
-std::string LineText(const trace::Trace& trace, const Line& line);
 // Whether samples tell it.
 inline bool IsSampled(LineKind kind) {
   return kind != LineKind::kNone && kind != LineKind::kPreempted;
 }
+// Whether it names something that the program may change: its line, or a phase of its life.
+inline bool MayBeBlamed(const Line& line) {
+  return IsSampled(line.kind) && line.kind != LineKind::kLibrary;
+}
+// "models/net.py:41 forward", "train.py:3 <module> (imports)", "(interpreter exit)", "(no
+// processor)"; "" for kNone.
+std::string LineText(const trace::Trace& trace, const Line& line);
 // The kind in tables: "line", "import", "library", "exit"; "none".
 const char* LineKindName(LineKind kind);
 

@@ -443,7 +443,7 @@ void Walk::SplitBySamples() {
   CauseSum& queue = causes[static_cast<size_t>(Cause::kPreemption)];
   queue.samples = run_delay_samples_;
   queue.ns = static_cast<int64_t>(Share(run_delay_ns_, run_delay_of_ns_) *
-                                  static_cast<double>(out_->total_ns));
+                                  static_cast<double>(out_->program_ns()));
   for (const Cause cause : {Cause::kPython, Cause::kFramework, Cause::kNative}) {
     CauseSum& source = causes[static_cast<size_t>(cause)];
     const Told& told = locked_[static_cast<size_t>(cause)];

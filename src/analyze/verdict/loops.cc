@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <tuple>
 
 namespace crosscut::analyze {
 namespace {
@@ -38,19 +38,28 @@ Pairs InSteps(const std::vector<Meeting>& meetings) {
   return pairs;
 }
 
-// Pairs of any steps, by where in them they lie.
-Pairs ByPlace(const std::vector<Meeting>& meetings) {
-  std::vector<std::pair<double, bool>> in_steps;
-  for (const Meeting& meeting : meetings) {
-    if (meeting.step >= 0) in_steps.emplace_back(meeting.within, meeting.second);
-  }
-  std::sort(in_steps.begin(), in_steps.end());
-  Pairs pairs;
-  double firsts = 0, all = 0;
-  for (const auto& [within, second] : in_steps) all += !second;
-  for (const auto& [within, second] : in_steps) {
-    if (second) pairs.before += firsts, pairs.all += all;
-    firsts += !second;
+// Pairs of any steps of one kind, by where in them they lie: what follows another in every step of
+// one kind may come alone in those of another.
+struct PlacePairs : Pairs {
+  double firsts = 0, seconds = 0;  // of kinds that have both
+};
+PlacePairs ByPlace(std::vector<Meeting> meetings) {
+  std::erase_if(meetings, [](const Meeting& meeting) { return meeting.step < 0; });
+  std::sort(meetings.begin(), meetings.end(), [](const Meeting& a, const Meeting& b) {
+    return std::tuple(a.kind, a.within, a.second) < std::tuple(b.kind, b.within, b.second);
+  });
+  PlacePairs pairs;
+  for (size_t begin = 0, end; begin < meetings.size(); begin = end) {
+    double firsts = 0, seconds = 0, before = 0;
+    for (end = begin; end < meetings.size() && meetings[end].kind == meetings[begin].kind; ++end) {
+      if (meetings[end].second) before += firsts;
+      (meetings[end].second ? seconds : firsts) += 1;
+    }
+    if (firsts == 0 || seconds == 0) continue;
+    pairs.before += before;
+    pairs.all += firsts * seconds;
+    pairs.firsts += firsts;
+    pairs.seconds += seconds;
   }
   return pairs;
 }
@@ -64,12 +73,15 @@ bool TakeTurns(const std::vector<Meeting>& meetings) {
     changes += i > 0 && meetings[i].second != meetings[i - 1].second;
   }
   if (std::min(firsts, seconds) < kFewest) return false;
-  const Pairs by_place = ByPlace(meetings), in_steps = InSteps(meetings);
-  if (by_place.all == 0) {
+  if (std::all_of(meetings.begin(), meetings.end(), [](const auto& m) { return m.step < 0; })) {
     return changes >= kLeastChanges * 2 * firsts * seconds / (firsts + seconds);
   }
+  const PlacePairs by_place = ByPlace(meetings);
+  if (std::min(by_place.firsts, by_place.seconds) < kFewest) return false;
+  const Pairs in_steps = InSteps(meetings);
   if (in_steps.all >= kFewestPairs && !in_steps.Mixed(kLeastInStep)) return false;
-  const double chance = std::sqrt((firsts + seconds + 1) / (12 * firsts * seconds));
+  const double chance = std::sqrt((by_place.firsts + by_place.seconds + 1) /
+                                  (12 * by_place.firsts * by_place.seconds));
   return by_place.Mixed(std::max(kLeastOfFew, kLeastBefore - 2 * chance));
 }
 

@@ -58,7 +58,8 @@ void Divide(std::vector<Piece>* pieces, BusyTimes* busy) {
       active[i]->ns += part;
       left -= part;
     }
-    busy->Add({at, until});
+    const auto at_line = [](const Piece* piece) { return MayBeBlamed(piece->at.line); };
+    if (std::any_of(active.begin(), active.end(), at_line)) busy->Add({at, until});
     std::erase_if(active, [&](const Piece* piece) { return piece->end_ns <= until; });
     at = until;
   }

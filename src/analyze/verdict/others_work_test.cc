@@ -56,6 +56,13 @@ TEST(OthersWork, AProcessThatIsWaitedForIsBlamedForThatTimeAlone) {
       "thread main tid=9 base=python main lead\n";
   EXPECT_EQ(table(child + works + stranger + samples(0, 1000, "b.py:1 x")), "a.py:9 serve");
   EXPECT_EQ(table(stranger + samples(0, 1000, "b.py:1 x")), "b.py:1 x");
+  // In a library it works at no line of the program, but for what it began with.
+  std::string library = samples(0, 650, "a.py:8 start");
+  for (int at = 675; at < 1000; at += 50) {
+    library += "instant [sample] " + std::to_string(at) +
+               "\narg covers_ns 50\narg \"Python stack\" \"svm.py:3 fit\"\n";
+  }
+  EXPECT_EQ(table(child + library), "a.py:2 main");
 }
 
 // What a few ask is found by walking, what many ask in sums: the same, at any times.

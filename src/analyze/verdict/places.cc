@@ -61,6 +61,7 @@ class LineSamples {
         line.covered_ns[sample.stack.value] += sample.covers_ns;
         if (sample.at_ns < life.begin_ns || sample.at_ns >= life.end_ns) continue;
         const LeadStretch& state = cursor.At(sample.at_ns);
+        if (state.layer == trace::Layer::kOverhead) continue;
         line.seen.emplace_back(sample.at_ns, state.name.valid() && !RunsPython(state.layer));
       }
     }
@@ -116,7 +117,7 @@ class Maker {
   void AddCause(size_t c, std::map<Line, Place>* by_line) const {
     const CauseSum& sum = causes_.causes[c];
     for (const auto& [line, blamed] : sum.lines) {
-      if (!IsSampled(line.kind) || line.kind == LineKind::kLibrary) continue;
+      if (!MayBeBlamed(line)) continue;
       Blamed alone = blamed;
       if (const auto hidden = sum.hidden.find(line); hidden != sum.hidden.end()) {
         alone.ns -= hidden->second.ns;
@@ -129,7 +130,7 @@ class Maker {
     }
   }
 
-  double ShareOf(const Place& place) const { return Share(place.all.ns, causes_.total_ns); }
+  double ShareOf(const Place& place) const { return Share(place.all.ns, causes_.program_ns()); }
 
   // In which step an instant lies, and where in it.
   Meeting MeetingAt(int64_t at_ns) const {
@@ -140,7 +141,8 @@ class Maker {
     if (next == steps.begin()) return {false, -1, 0};
     const trace::Step& step = *(next - 1);
     if (at_ns >= step.end_ns || step.end_ns <= step.begin_ns) return {false, -1, 0};
-    return {false, next - steps.begin(), Share(at_ns - step.begin_ns, step.end_ns - step.begin_ns)};
+    return {false, next - steps.begin(), Share(at_ns - step.begin_ns, step.end_ns - step.begin_ns),
+            step.kind.value};
   }
 
   struct Seen {
@@ -375,10 +377,10 @@ class Maker {
     for (size_t c = 0; c < kCauses; ++c) {
       const CauseSum& sum = causes_.causes[c];
       if (ns[c] <= 0) continue;
-      const double of_all = Share(sum.ns, causes_.total_ns);
+      const double of_all = Share(sum.ns, causes_.program_ns());
       const double share = std::min(1.0, Share(ns[c], sum.ns));
       const auto [low, high] = SharesOfDraws(share, static_cast<double>(sum.samples));
-      part.share += Share(ns[c], causes_.total_ns);
+      part.share += Share(ns[c], causes_.program_ns());
       below = std::hypot(below, of_all * (share - low));
       above = std::hypot(above, of_all * (high - share));
       samples += static_cast<double>(sum.samples);
@@ -388,7 +390,7 @@ class Maker {
     if (steps.size() >= kFewestSteps) {
       std::vector<double> parts(steps.begin(), steps.end()), wholes;
       for (const auto& step : causes_.steps) {
-        wholes.push_back(std::accumulate(step.begin(), step.end(), 0.0));
+        wholes.push_back(static_cast<double>(ProgramNs(step)));
       }
       half = RatioOf(parts, wholes).half;
     }
@@ -426,7 +428,7 @@ Table PlacesTable(const trace::Trace& trace, const Context& context) {
   const Places& places = context.Shared<Places>();
   std::vector<PlaceRow> rows;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    const int64_t total_ns = context.Shared<Causes>().processes[p].total_ns;
+    const int64_t total_ns = context.Shared<Causes>().processes[p].program_ns();
     for (const Place& place : places.processes[p]) {
       const auto first = static_cast<ptrdiff_t>(rows.size());
       for (size_t c = 0; c < kCauses; ++c) {

@@ -86,6 +86,19 @@ TEST(Places, ALineHasTheTimeOfAllItsCauses) {
   EXPECT_NE(first.evidence.find("Python 20 %"), std::string::npos) << first.evidence;
 }
 
+// On a busy machine it may wait for a processor there.
+TEST(Places, CrosscutsOwnWorkIsNoLinesAndSharesAreOfTheRest) {
+  const First first = Of(Program(40)
+                             .Does(0, 500, "edge|overhead", "a.py:8 train")
+                             .Does(500, 700, "", "a.py:8 train")
+                             .Does(700, 1000, "aten::mm|framework", "a.py:2 train")
+                             .text());
+  EXPECT_EQ(first.cause, "python");
+  EXPECT_EQ(first.blame, "a.py:8 train");
+  EXPECT_NEAR(first.share, 0.4, 0.01);
+  EXPECT_NEAR(first.gain, 0.4, 0.01);
+}
+
 TEST(Places, TheProgramsPurposeIsNoBurdenWhateverPythonSurroundsIt) {
   const First first = Of(Program(40)
                              .Does(0, 300, "", "a.py:1 train")
@@ -278,6 +291,18 @@ TEST(Loops, StepsOfAnyLengthKeepTheOrderWithinThem) {
     std::swap(meetings[i].second, meetings[i + 1].second);
   }
   EXPECT_TRUE(TakeTurns(meetings));
+}
+
+TEST(Loops, StepsOfAnotherKindDoNotMixWhatFollowsEachOther) {
+  std::vector<Meeting> meetings;
+  for (int step = 0; step < 80; step += 2) {
+    for (const double within : {0.1, 0.5, 0.9}) meetings.push_back({false, step, within, 1});
+    const bool second = step % 4 == 0;
+    meetings.push_back({second, step + 1, second ? 0.8 : 0.2, 2});
+  }
+  EXPECT_FALSE(TakeTurns(meetings));
+  for (Meeting& meeting : meetings) meeting.kind = 0;
+  EXPECT_TRUE(TakeTurns(meetings)) << "if all were of one kind";
 }
 
 TEST(Loops, TwoSamplesTellNothing) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <vector>
 
 #include "src/analyze/accounting/cells.h"
@@ -37,6 +38,15 @@ struct StepPart {
   int64_t ns;
 };
 
+// By cause: nanoseconds.
+using CauseTimes = std::array<int64_t, kCauses>;
+// What the program itself does then. Shares are of that: it has nothing else where nobody records
+// it, and on a busy machine Crosscut's own work may wait for a processor.
+inline int64_t ProgramNs(const CauseTimes& step) {
+  return std::accumulate(step.begin(), step.end(), int64_t{0}) -
+         step[static_cast<size_t>(Cause::kRecording)];
+}
+
 struct ProcessCauses {
   // The part of the window that is told apart: steps; where there are none, the time with requests;
   // where there are none either, the whole window.
@@ -49,12 +59,17 @@ struct ProcessCauses {
   // For whom it waited in collectives, and how long; by process.
   std::map<uint32_t, int64_t> ranks;
   // By step that is observed, in order of time, then cause: nanoseconds. Empty without steps.
-  std::vector<std::array<int64_t, kCauses>> steps;
+  std::vector<CauseTimes> steps;
   // What of the lead's time nothing hides, by the line where the lead was, in order of time.
   std::map<Line, std::vector<StepPart>> line_steps;
   // The lines of who works, outside of every operation, by part of the window and layers: they add
   // up to the cells of the accounting.
   std::array<std::map<LayerSet, BlamedLines>, kWindowParts> unnamed;
+
+  // total_ns without Crosscut's own work.
+  int64_t program_ns() const {
+    return total_ns - causes[static_cast<size_t>(Cause::kRecording)].ns;
+  }
 };
 
 }  // namespace crosscut::analyze

@@ -74,7 +74,7 @@ std::pair<double, double> BoundsOf(const ProcessCauses& causes, size_t cause) {
   std::vector<double> parts, wholes;
   for (const auto& step : causes.steps) {
     parts.push_back(static_cast<double>(step[cause]));
-    wholes.push_back(std::accumulate(step.begin(), step.end(), 0.0));
+    wholes.push_back(static_cast<double>(ProgramNs(step)));
   }
   const double whole = std::accumulate(wholes.begin(), wholes.end(), 0.0);
   if (parts.size() < kFewestSteps || whole <= 0) return {kUnknown, kUnknown};
@@ -90,8 +90,7 @@ bool Lasts(const ProcessCauses& causes, const std::vector<int64_t>& parts) {
   if (n < kFewestSteps) return true;
   std::vector<std::pair<int64_t, int64_t>> steps;  // of it, of all
   for (size_t i = 0; i < n; ++i) {
-    steps.emplace_back(parts[i],
-                       std::accumulate(causes.steps[i].begin(), causes.steps[i].end(), int64_t{0}));
+    steps.emplace_back(parts[i], ProgramNs(causes.steps[i]));
   }
   std::sort(steps.begin(), steps.end());
   steps.resize(n - static_cast<size_t>(std::ceil(std::sqrt(static_cast<double>(n)) / 2)));
@@ -208,8 +207,8 @@ const Place* Verdicts::BurdenPlace(uint32_t process) const {
     for (size_t c = 0; c < kCauses; ++c) {
       const VerdictRule& rule = VerdictRules()[c];
       if (rule.first_from > 1) continue;
-      if (!rule.purpose) burden += Share(place.causes[c], causes.total_ns);
-      most = std::max(most, Share(causes.causes[c].ns - place.causes[c], causes.total_ns));
+      if (!rule.purpose) burden += Share(place.causes[c], causes.program_ns());
+      most = std::max(most, Share(causes.causes[c].ns - place.causes[c], causes.program_ns()));
     }
     if (place.own.share < kBurdenFrom) break;  // the longest stand first
     const bool enough = burden >= std::max(kBurdenFrom, kBurdenToPurpose * most);
@@ -239,15 +238,16 @@ std::vector<Subject> Verdicts::Chosen(uint32_t process) const {
     const Cause cause = first->cause();
     const auto c = static_cast<size_t>(cause);
     const bool several = Share(first->causes[c], first->all.ns) < kMostOfPlace;
-    const double share = several ? first->own.share : Share(causes.causes[c].ns, causes.total_ns);
+    const double share =
+        several ? first->own.share : Share(causes.causes[c].ns, causes.program_ns());
     out.push_back({cause, first, several, share, false});
   }
   // What is left of a cause, where a place with several causes is told before it.
   const auto left = [&](Cause cause) {
     const auto c = static_cast<size_t>(cause);
-    if (out.empty() || first == nullptr) return Share(causes.causes[c].ns, causes.total_ns);
+    if (out.empty() || first == nullptr) return Share(causes.causes[c].ns, causes.program_ns());
     if (!out[0].several && cause == out[0].cause) return 0.0;
-    return Share(causes.causes[c].ns - first->causes[c], causes.total_ns);
+    return Share(causes.causes[c].ns - first->causes[c], causes.program_ns());
   };
   std::vector<const VerdictRule*> order;
   double purpose = 0;  // the largest
@@ -280,8 +280,9 @@ std::vector<Subject> Verdicts::Chosen(uint32_t process) const {
         {rule->cause, PlaceOf(process, rule->cause, first), false, left(rule->cause), elsewhere});
   }
   const CauseSum& queue = causes.causes[static_cast<size_t>(Cause::kPreemption)];
-  if (Share(queue.ns, causes.total_ns) >= kPreemptionFrom) {
-    out.push_back({Cause::kPreemption, nullptr, false, Share(queue.ns, causes.total_ns), false});
+  if (Share(queue.ns, causes.program_ns()) >= kPreemptionFrom) {
+    out.push_back(
+        {Cause::kPreemption, nullptr, false, Share(queue.ns, causes.program_ns()), false});
   }
   return out;
 }
@@ -362,7 +363,7 @@ std::string Verdicts::MostText(uint32_t process, Cause cause) const {
 // "123 ms of 456 ms, 1.2 ms a step"
 std::string Verdicts::AmountText(uint32_t process, int64_t ns) const {
   const ProcessCauses& causes = causes_.processes[process];
-  const std::string text = TimeOfText(ns, causes.total_ns);
+  const std::string text = TimeOfText(ns, causes.program_ns());
   if (causes.part == WindowPart::kRequests) {
     const size_t requests = context_.Shared<Accounting>().requests[process].size();
     return text + ", " + TimeText(ns / static_cast<int64_t>(requests)) + " a request";
@@ -389,12 +390,12 @@ void Verdicts::BlameName(uint32_t process, const Subject& subject, Row* row) con
                      ->second,
                  sum.ns);
   }
-  if (subject.elsewhere) part = std::min(part, subject.share / Share(sum.ns, causes.total_ns));
+  if (subject.elsewhere) part = std::min(part, subject.share / Share(sum.ns, causes.program_ns()));
   row->evidence =
       AmountText(process, std::llround(part * static_cast<double>(sum.ns))) + row->evidence;
   const auto [low, high] = BoundsOf(causes, static_cast<size_t>(cause));
   const double alone = part * Share(sum.alone_ns, sum.ns);  // of the cause
-  row->gain = part * Share(sum.alone_ns, causes.total_ns);
+  row->gain = part * Share(sum.alone_ns, causes.program_ns());
   row->low = low * alone;
   row->high = high * alone;
   if (cause == Cause::kPreemption) {  // its time is not told by step
@@ -427,7 +428,7 @@ void Verdicts::BlamePlace(uint32_t process, const Subject& subject, Row* row) co
   }
   const size_t most = static_cast<size_t>(place.cause());
   if (Share(place.causes[most], place.all.ns) < 1 - kWorthListing) {
-    text += ": " + KindsText(place, causes.total_ns, error);
+    text += ": " + KindsText(place, causes.program_ns(), error);
   } else {
     text += MostText(process, subject.cause);
   }
@@ -478,7 +479,7 @@ Row Verdicts::NothingStandsOut(uint32_t process) const {
     if (static_cast<Cause>(c) == Cause::kPreemption) continue;
     if (causes.causes[c].ns > causes.causes[largest].ns) largest = c;
   }
-  const double share = Share(causes.causes[largest].ns, causes.total_ns);
+  const double share = Share(causes.causes[largest].ns, causes.program_ns());
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   Row row = {process, 1,     "none", "", share,         0,
              kNone,   kNone, "",     "", "step_causes", "look at where the time went, below"};
@@ -508,21 +509,21 @@ std::vector<Row> Verdicts::Make() {
   const bool any_requests = !any_steps && any(WindowPart::kRequests);
   int64_t longest = 0, of_requests = 0;
   for (const ProcessCauses& c : causes_.processes) {
-    longest = std::max(longest, c.total_ns);
+    longest = std::max(longest, c.program_ns());
     if (c.part == WindowPart::kRequests) of_requests = std::max(of_requests, WorkOf(c));
   }
   // Not who started the servers and waits.
   const auto works_more = [of_requests](const ProcessCauses& c) {
-    return c.part == WindowPart::kWhole && WorkOf(c) > of_requests && 2 * WorkOf(c) > c.total_ns;
+    return c.part == WindowPart::kWhole && WorkOf(c) > of_requests && 2 * WorkOf(c) > c.program_ns();
   };
   for (uint32_t p = 0; p < causes_.processes.size(); ++p) {
     const ProcessCauses& causes = causes_.processes[p];
     // Helpers of the processes that make the steps are told through them; without steps those that
     // handle requests speak, and those that work more beside them; without any the longest process.
-    const bool serves = causes.part == WindowPart::kRequests && causes.total_ns > 0;
+    const bool serves = causes.part == WindowPart::kRequests && causes.program_ns() > 0;
     const bool speaks = any_steps      ? causes.part == WindowPart::kSteps && !causes.steps.empty()
                         : any_requests ? serves || works_more(causes)
-                                       : causes.total_ns == longest && longest > 0;
+                                       : causes.program_ns() == longest && longest > 0;
     if (!speaks) continue;
     Candidate candidate = {p, Chosen(p), 0, 0};
     if (!candidate.subjects.empty()) {

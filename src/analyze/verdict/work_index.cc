@@ -32,8 +32,11 @@ Blamed WorkIndex::Piece::Within(int64_t begin, int64_t end) const {
 
 WorkIndex::WorkIndex(trace::Column<Piece> pieces) : pieces_(std::move(pieces)) {
   auto busy = std::make_shared<BusyTimes>();
+  int64_t added_ns = INT64_MIN;  // of pieces of equal times one
   for (const Piece& piece : pieces_) {
-    if (piece.number == 0) busy->Add({piece.begin_ns, piece.end_ns});
+    if (piece.begin_ns == added_ns || !MayBeBlamed(piece.line)) continue;
+    busy->Add({piece.begin_ns, piece.end_ns});
+    added_ns = piece.begin_ns;
   }
   busy_ = std::move(busy);
   for (size_t leaves = pieces_.size() / kLeaf, level = 0; leaves > 0; leaves /= 2, ++level) {
