@@ -108,7 +108,7 @@ bool Lasts(const ProcessCauses& causes, Cause cause) {
 
 // For how long the process itself was at work, or waited for its own devices and data.
 int64_t WorkOf(const ProcessCauses& causes) {
-  int64_t work = causes.total_ns;
+  int64_t work = causes.program_ns();
   for (const Cause waits :
        {Cause::kOtherProcess, Cause::kOtherRank, Cause::kLock, Cause::kWaiting, Cause::kUnknown}) {
     work -= causes.causes[static_cast<size_t>(waits)].ns;
@@ -514,7 +514,8 @@ std::vector<Row> Verdicts::Make() {
   }
   // Not who started the servers and waits.
   const auto works_more = [of_requests](const ProcessCauses& c) {
-    return c.part == WindowPart::kWhole && WorkOf(c) > of_requests && 2 * WorkOf(c) > c.program_ns();
+    return c.part == WindowPart::kWhole && WorkOf(c) > of_requests &&
+           2 * WorkOf(c) > c.program_ns();
   };
   for (uint32_t p = 0; p < causes_.processes.size(); ++p) {
     const ProcessCauses& causes = causes_.processes[p];
