@@ -226,16 +226,11 @@ Table FindingsTable(const trace::Trace& trace, const Context& context) {
   FindUnwrapped(SamplesTable(trace, context), &findings);
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.value_ns > b.value_ns; });
-  Texts process, message, table;
-  Integers value;
-  for (Finding& finding : findings) {
-    process.push_back(std::move(finding.process));
-    message.push_back(std::move(finding.message));
-    table.push_back(std::move(finding.table));
-    value.push_back(finding.value_ns);
+  TableRows table("findings", Text("process"), Text("message"), Text("table"), Integer("value_ns"));
+  for (const Finding& finding : findings) {
+    table.Add(finding.process, finding.message, finding.table, finding.value_ns);
   }
-  return MakeTable("findings", MakeColumn("process", process), MakeColumn("message", message),
-                   MakeColumn("table", table), MakeColumn("value_ns", value));
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

@@ -1,5 +1,3 @@
-#include "src/analyze/devices/list.h"
-
 #include "src/analyze/devices/device_by_launch.h"
 #include "src/analyze/devices/device_tables.h"
 #include "src/analyze/devices/device_utilization.h"
@@ -8,6 +6,7 @@
 #include "src/analyze/devices/launch_tables.h"
 #include "src/analyze/devices/sequence_table.h"
 #include "src/analyze/recorded_by.h"
+#include "src/analyze/table_entry.h"
 
 namespace crosscut::analyze {
 namespace {

@@ -1,5 +1,3 @@
-#include "src/analyze/processes/list.h"
-
 #include "src/analyze/processes/concurrency.h"
 #include "src/analyze/processes/memory_growth.h"
 #include "src/analyze/processes/phases.h"
@@ -8,6 +6,7 @@
 #include "src/analyze/processes/thread_tables.h"
 #include "src/analyze/processes/utilization.h"
 #include "src/analyze/recorded_by.h"
+#include "src/analyze/table_entry.h"
 
 namespace crosscut::analyze {
 namespace {

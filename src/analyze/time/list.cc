@@ -1,6 +1,5 @@
-#include "src/analyze/time/list.h"
-
 #include "src/analyze/recorded_by.h"
+#include "src/analyze/table_entry.h"
 #include "src/analyze/time/critical_path.h"
 #include "src/analyze/time/functions.h"
 #include "src/analyze/time/metrics.h"

@@ -1,6 +1,5 @@
-#include "src/analyze/verdict/list.h"
-
 #include "src/analyze/recorded_by.h"
+#include "src/analyze/table_entry.h"
 #include "src/analyze/verdict/causes.h"
 #include "src/analyze/verdict/line_table.h"
 #include "src/analyze/verdict/part_work.h"

@@ -48,7 +48,7 @@ struct ProcessCauses {
   // For whom it waited in collectives, and how long; by process.
   std::map<uint32_t, int64_t> ranks;
   // By step that is observed, in order of time, then cause: nanoseconds. Empty without steps.
-  std::vector<std::array<int64_t, kCauses>> steps;
+  std::vector<CauseTimes> steps;
   // What of the lead's time nothing hides, by the line where the lead was, in order of time.
   std::map<Line, std::vector<StepPart>> line_steps;
   // The lines of who works, outside of every operation, by part of the window and layers: they add

@@ -311,7 +311,10 @@ std::string Sentence(const Row& row, std::string_view kind) {
 }  // namespace
 
 Table StepChangesTable(const trace::Trace& trace, const Context& context) {
-  std::vector<Row> rows;
+  TableRows table("step_changes", Text("process"), Text("kind"), Text("shape"),
+                  Integer("first_step"), Integer("last_step"), Integer("spells"),
+                  Integer("usual_ns"), Integer("changed_ns"), Integer("total_ns"),
+                  Integer("delay_ns"), Text("operation"), Text("line"), Text("finding"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const trace::Process& process = trace.processes[p];
     const std::vector<int64_t> walls =
@@ -330,24 +333,12 @@ Table StepChangesTable(const trace::Trace& trace, const Context& context) {
           static_cast<double>(row.total_ns) >= kWorthSaying * series.sum_ns()) {
         row.finding = Sentence(row, trace.text(row.kind));
       }
-      rows.push_back(std::move(row));
+      table.Add(context.process_label({p}), trace.text(row.kind), row.shape, row.first_step,
+                row.last_step, row.spells, row.usual_ns, row.changed_ns, row.total_ns, row.delay_ns,
+                row.operation, row.line, row.finding);
     }
   }
-  return TableOf("step_changes", rows)
-      .Text("process", [&](const Row& r) { return context.process_label({r.process}); })
-      .Text("kind", [&](const Row& r) { return trace.text(r.kind); })
-      .Text("shape", &Row::shape)
-      .Integer("first_step", &Row::first_step)
-      .Integer("last_step", &Row::last_step)
-      .Integer("spells", &Row::spells)
-      .Integer("usual_ns", &Row::usual_ns)
-      .Integer("changed_ns", &Row::changed_ns)
-      .Integer("total_ns", &Row::total_ns)
-      .Integer("delay_ns", &Row::delay_ns)
-      .Text("operation", &Row::operation)
-      .Text("line", &Row::line)
-      .Text("finding", &Row::finding)
-      .Make();
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

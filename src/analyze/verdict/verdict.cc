@@ -310,7 +310,7 @@ Verdicts::Top Verdicts::TopName(uint32_t process, const CauseSum& sum, Cause cau
     const auto top = std::max_element(names.begin(), names.end(),
                                       [](auto& a, auto& b) { return a.second < b.second; });
     if (top == names.end()) return {};
-    return {std::string(trace_.text(trace_.name({top->first}).text)), Share(top->second, all)};
+    return {std::string(trace_.name_text({top->first})), Share(top->second, all)};
   };
   if (cause == Cause::kDevice || cause == Cause::kCopies) {
     std::map<uint32_t, int64_t> kernels;
@@ -536,29 +536,15 @@ std::vector<Row> Verdicts::Make() {
 
 Table VerdictTable(const trace::Trace&, const Context& context) {
   const std::vector<Row> rows = Verdicts(context).Make();
-  Texts process, cause, headline, blame, evidence, table, action;
-  Integers rank;
-  Reals share, gain, low, high;
+  TableRows table("verdict", Text("process"), Integer("rank"), Text("cause"), Text("headline"),
+                  Real("share"), Real("gain_share"), Real("gain_low_share"),
+                  Real("gain_high_share"), Text("blame"), Text("evidence"), Text("table"),
+                  Text("action"));
   for (const Row& row : rows) {
-    process.push_back(context.process_label({row.process}));
-    rank.push_back(row.rank);
-    cause.emplace_back(row.cause);
-    headline.push_back(row.headline);
-    share.push_back(row.share);
-    gain.push_back(row.gain);
-    low.push_back(row.low);
-    high.push_back(row.high);
-    blame.push_back(row.blame);
-    evidence.push_back(row.evidence);
-    table.emplace_back(row.table);
-    action.emplace_back(row.action);
+    table.Add(context.process_label({row.process}), row.rank, row.cause, row.headline, row.share,
+              row.gain, row.low, row.high, row.blame, row.evidence, row.table, row.action);
   }
-  return MakeTable("verdict", MakeColumn("process", process), MakeColumn("rank", rank),
-                   MakeColumn("cause", cause), MakeColumn("headline", headline),
-                   MakeColumn("share", share), MakeColumn("gain_share", gain),
-                   MakeColumn("gain_low_share", low), MakeColumn("gain_high_share", high),
-                   MakeColumn("blame", blame), MakeColumn("evidence", evidence),
-                   MakeColumn("table", table), MakeColumn("action", action));
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

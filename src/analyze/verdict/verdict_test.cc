@@ -62,7 +62,7 @@ TEST(LayerInForce, IsThatOfItsDefinitionWhereverItIsTold) {
         const LeadStretch& got = cursor.At(at);
         ASSERT_EQ(OfThread(got.layer), want.layer) << "seed " << seed << " at " << at;
         const bool in_one = got.operation.valid();
-        ASSERT_EQ(in_one ? trace.text(trace.name(got.operation).text) : "", want.operation);
+        ASSERT_EQ(in_one ? trace.name_text(got.operation) : "", want.operation);
       }
     }
     const Table path = Compute(trace, "critical_path_segments");
