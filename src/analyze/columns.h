@@ -1,6 +1,7 @@
 // Writing a table row by row.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <tuple>
 #include <type_traits>

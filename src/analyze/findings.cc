@@ -7,16 +7,13 @@
 
 #include "src/analyze/collectives/tables.h"
 #include "src/analyze/columns.h"
-#include "src/analyze/devices/device_tables.h"
 #include "src/analyze/devices/graph_launches.h"
-#include "src/analyze/devices/launch_tables.h"
+#include "src/analyze/devices/tables.h"
 #include "src/analyze/figures.h"
-#include "src/analyze/memory/memory_operators.h"
-#include "src/analyze/memory/memory_table.h"
-#include "src/analyze/processes/memory_growth.h"
-#include "src/analyze/processes/process_waits.h"
-#include "src/analyze/time/sample_table.h"
-#include "src/analyze/verdict/step_changes.h"
+#include "src/analyze/memory/tables.h"
+#include "src/analyze/processes/tables.h"
+#include "src/analyze/time/tables.h"
+#include "src/analyze/verdict/tables.h"
 
 namespace crosscut::analyze {
 namespace {

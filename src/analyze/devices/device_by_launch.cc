@@ -1,5 +1,3 @@
-#include "src/analyze/devices/device_by_launch.h"
-
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -9,6 +7,7 @@
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/accounting/sweep.h"
 #include "src/analyze/columns.h"
+#include "src/analyze/devices/tables.h"
 #include "src/trace/spans_around.h"
 
 namespace crosscut::analyze {

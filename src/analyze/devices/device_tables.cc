@@ -1,5 +1,3 @@
-#include "src/analyze/devices/device_tables.h"
-
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -8,6 +6,7 @@
 #include "src/analyze/amounts.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_work.h"
+#include "src/analyze/devices/tables.h"
 #include "src/analyze/quantiles.h"
 
 namespace crosscut::analyze {

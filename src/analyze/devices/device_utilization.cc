@@ -1,5 +1,3 @@
-#include "src/analyze/devices/device_utilization.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -8,6 +6,7 @@
 
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_work.h"
+#include "src/analyze/devices/tables.h"
 
 namespace crosscut::analyze {
 namespace {

@@ -1,5 +1,3 @@
-#include "src/analyze/devices/launch_tables.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -7,6 +5,7 @@
 
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_work.h"
+#include "src/analyze/devices/tables.h"
 
 namespace crosscut::analyze {
 namespace {

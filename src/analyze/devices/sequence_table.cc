@@ -1,10 +1,9 @@
-#include "src/analyze/devices/sequence_table.h"
-
 #include <algorithm>
 #include <map>
 
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_work.h"
+#include "src/analyze/devices/tables.h"
 #include "src/trace/spans_around.h"
 
 namespace crosscut::analyze {

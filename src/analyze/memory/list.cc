@@ -1,5 +1,4 @@
-#include "src/analyze/memory/memory_operators.h"
-#include "src/analyze/memory/memory_table.h"
+#include "src/analyze/memory/tables.h"
 #include "src/analyze/recorded_by.h"
 #include "src/analyze/table_entry.h"
 

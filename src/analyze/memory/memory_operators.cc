@@ -1,5 +1,3 @@
-#include "src/analyze/memory/memory_operators.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -9,6 +7,7 @@
 #include "src/analyze/columns.h"
 #include "src/analyze/figures.h"
 #include "src/analyze/memory/memory_events.h"
+#include "src/analyze/memory/tables.h"
 #include "src/trace/namesakes.h"
 #include "src/trace/spans_around.h"
 

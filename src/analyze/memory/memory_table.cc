@@ -1,5 +1,3 @@
-#include "src/analyze/memory/memory_table.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -8,6 +6,7 @@
 #include "src/analyze/columns.h"
 #include "src/analyze/figures.h"
 #include "src/analyze/memory/memory_events.h"
+#include "src/analyze/memory/tables.h"
 
 namespace crosscut::analyze {
 namespace {

@@ -1,6 +1,4 @@
-#include "src/analyze/operators/module_tables.h"
-#include "src/analyze/operators/operator_stacks.h"
-#include "src/analyze/operators/operator_table.h"
+#include "src/analyze/operators/tables.h"
 #include "src/analyze/recorded_by.h"
 #include "src/analyze/table_entry.h"
 

@@ -1,5 +1,3 @@
-#include "src/analyze/operators/module_tables.h"
-
 #include <algorithm>
 #include <map>
 #include <string>
@@ -9,6 +7,7 @@
 
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_work.h"
+#include "src/analyze/operators/tables.h"
 #include "src/trace/namesakes.h"
 #include "src/trace/spans_around.h"
 

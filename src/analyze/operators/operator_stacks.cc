@@ -1,11 +1,10 @@
-#include "src/analyze/operators/operator_stacks.h"
-
 #include <algorithm>
 #include <map>
 #include <tuple>
 
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_work.h"
+#include "src/analyze/operators/tables.h"
 #include "src/trace/namesakes.h"
 #include "src/trace/spans_around.h"
 #include "src/trace/stacks.h"

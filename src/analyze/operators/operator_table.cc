@@ -1,5 +1,3 @@
-#include "src/analyze/operators/operator_table.h"
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -11,6 +9,7 @@
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_work.h"
 #include "src/analyze/operators/span_flops.h"
+#include "src/analyze/operators/tables.h"
 #include "src/trace/namesakes.h"
 #include "src/trace/spans_around.h"
 #include "src/trace/stacks.h"

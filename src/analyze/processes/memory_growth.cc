@@ -1,5 +1,3 @@
-#include "src/analyze/processes/memory_growth.h"
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -7,6 +5,7 @@
 #include "src/analyze/columns.h"
 #include "src/analyze/figures.h"
 #include "src/analyze/intervals.h"
+#include "src/analyze/processes/tables.h"
 #include "src/analyze/processes/utilization.h"
 
 namespace crosscut::analyze {

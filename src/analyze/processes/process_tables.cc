@@ -1,5 +1,3 @@
-#include "src/analyze/processes/process_tables.h"
-
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -7,6 +5,7 @@
 
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/columns.h"
+#include "src/analyze/processes/tables.h"
 
 namespace crosscut::analyze {
 namespace {

@@ -1,5 +1,3 @@
-#include "src/analyze/processes/process_waits.h"
-
 #include <algorithm>
 #include <map>
 #include <string>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "src/analyze/columns.h"
+#include "src/analyze/processes/tables.h"
 
 namespace crosscut::analyze {
 namespace {

@@ -1,9 +1,8 @@
-#include "src/analyze/processes/thread_tables.h"
-
 #include <algorithm>
 
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/columns.h"
+#include "src/analyze/processes/tables.h"
 
 namespace crosscut::analyze {
 namespace {

@@ -1,5 +1,3 @@
-#include "src/analyze/steps/requests.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -9,6 +7,7 @@
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/quantiles.h"
+#include "src/analyze/steps/tables.h"
 
 namespace crosscut::analyze {
 namespace {

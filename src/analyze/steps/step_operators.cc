@@ -1,5 +1,3 @@
-#include "src/analyze/steps/step_operators.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,6 +9,7 @@
 #include "src/analyze/quantiles.h"
 #include "src/analyze/steps/span_sums.h"
 #include "src/analyze/steps/step_classes.h"
+#include "src/analyze/steps/tables.h"
 
 namespace crosscut::analyze {
 namespace {

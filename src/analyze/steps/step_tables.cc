@@ -1,5 +1,3 @@
-#include "src/analyze/steps/step_tables.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,6 +6,7 @@
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/steps/step_summary.h"
+#include "src/analyze/steps/tables.h"
 
 namespace crosscut::analyze {
 namespace {

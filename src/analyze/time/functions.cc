@@ -1,5 +1,3 @@
-#include "src/analyze/time/functions.h"
-
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -10,6 +8,7 @@
 
 #include "src/analyze/columns.h"
 #include "src/analyze/quantiles.h"
+#include "src/analyze/time/tables.h"
 #include "src/trace/namesakes.h"
 
 namespace crosscut::analyze {

@@ -1,5 +1,3 @@
-#include "src/analyze/time/operation_parts.h"
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -9,6 +7,7 @@
 
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/columns.h"
+#include "src/analyze/time/tables.h"
 #include "src/trace/spans_around.h"
 
 namespace crosscut::analyze {

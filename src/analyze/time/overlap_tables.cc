@@ -1,5 +1,3 @@
-#include "src/analyze/time/overlap_tables.h"
-
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -7,6 +5,7 @@
 
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/columns.h"
+#include "src/analyze/time/tables.h"
 #include "src/trace/namesakes.h"
 
 namespace crosscut::analyze {

@@ -1,11 +1,10 @@
-#include "src/analyze/time/sample_table.h"
-
 #include <algorithm>
 #include <map>
 #include <string>
 #include <tuple>
 
 #include "src/analyze/columns.h"
+#include "src/analyze/time/tables.h"
 #include "src/trace/layers.h"
 #include "src/trace/samples.h"
 #include "src/trace/spans_around.h"

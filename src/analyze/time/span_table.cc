@@ -1,5 +1,3 @@
-#include "src/analyze/time/span_table.h"
-
 #include <array>
 #include <iterator>
 #include <string_view>
@@ -8,6 +6,7 @@
 #include "src/analyze/amounts.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/operators/span_flops.h"
+#include "src/analyze/time/tables.h"
 #include "src/trace/whole_spans.h"
 
 namespace crosscut::analyze {

@@ -1,5 +1,3 @@
-#include "src/analyze/time/transitions.h"
-
 #include <algorithm>
 #include <map>
 #include <string>
@@ -9,6 +7,7 @@
 
 #include "src/analyze/accounting/key_intervals.h"
 #include "src/analyze/columns.h"
+#include "src/analyze/time/tables.h"
 
 namespace crosscut::analyze {
 namespace {

@@ -4,6 +4,7 @@
 // that in fact waits for a processor.
 #pragma once
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 

@@ -1,5 +1,3 @@
-#include "src/analyze/verdict/line_table.h"
-
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -10,6 +8,7 @@
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/verdict/process_lines.h"
+#include "src/analyze/verdict/tables.h"
 
 namespace crosscut::analyze {
 namespace {

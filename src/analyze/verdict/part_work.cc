@@ -1,5 +1,3 @@
-#include "src/analyze/verdict/part_work.h"
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -10,6 +8,7 @@
 #include "src/analyze/columns.h"
 #include "src/analyze/steps/window_parts.h"
 #include "src/analyze/verdict/causes.h"
+#include "src/analyze/verdict/tables.h"
 
 namespace crosscut::analyze {
 namespace {

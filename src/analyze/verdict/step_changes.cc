@@ -1,5 +1,3 @@
-#include "src/analyze/verdict/step_changes.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,6 +15,7 @@
 #include "src/analyze/steps/step_summary.h"
 #include "src/analyze/verdict/process_lines.h"
 #include "src/analyze/verdict/step_contrast.h"
+#include "src/analyze/verdict/tables.h"
 
 namespace crosscut::analyze {
 namespace {

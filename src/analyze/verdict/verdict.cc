@@ -1,5 +1,3 @@
-#include "src/analyze/verdict/verdict.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,6 +15,7 @@
 #include "src/analyze/verdict/causes.h"
 #include "src/analyze/verdict/places.h"
 #include "src/analyze/verdict/rules.h"
+#include "src/analyze/verdict/tables.h"
 
 namespace crosscut::analyze {
 namespace {

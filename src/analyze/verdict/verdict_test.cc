@@ -1,5 +1,3 @@
-#include "src/analyze/verdict/verdict.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include "src/analyze/verdict/causes.h"
 #include "src/analyze/verdict/lead_states.h"
 #include "src/analyze/verdict/rules.h"
+#include "src/analyze/verdict/tables.h"
 #include "src/trace/layers.h"
 
 namespace crosscut::analyze {
