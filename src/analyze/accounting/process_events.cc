@@ -1,5 +1,6 @@
 #include "src/analyze/accounting/process_events.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -26,22 +27,6 @@ ProcessEvents::ProcessEvents(const trace::Process& process,
                              const std::vector<trace::Interval>& served)
     : pauses(Disjoint(process.paused, {process.start_ns, process.end_ns})), end_ns(process.end_ns) {
   Cut(process, served);
-  std::vector<std::pair<int64_t, bool>> edges;  // of pauses
-  for (const trace::Interval& pause : pauses) {
-    edges.emplace_back(pause.begin_ns, true);
-    edges.emplace_back(pause.end_ns, false);
-  }
-  auto edge = edges.begin();
-  bool paused = false;
-  for (uint32_t i = 0; i < stretches.size(); ++i) {
-    const bool last = i + 1 == stretches.size();
-    const int64_t until = last ? std::numeric_limits<int64_t>::max() : stretches[i + 1].begin_ns;
-    events.push_back({stretches[i].begin_ns, i, paused});
-    for (; edge != edges.end() && edge->first < until; ++edge) {
-      paused = edge->second;
-      events.push_back({edge->first, i, paused});
-    }
-  }
 }
 
 void ProcessEvents::Cut(const trace::Process& process, const std::vector<trace::Interval>& served) {
@@ -53,24 +38,26 @@ void ProcessEvents::Cut(const trace::Process& process, const std::vector<trace::
   cuts = Disjoint(cuts, {process.start_ns, process.end_ns}, &origins);
   if (!cuts.empty()) told = serves ? WindowPart::kRequests : WindowPart::kSteps;
   const WindowPart between = serves ? WindowPart::kBetweenRequests : WindowPart::kBetween;
-  stretches.push_back({process.start_ns, cuts.empty() ? WindowPart::kWhole : WindowPart::kStartUp});
+  stretches.push_back(
+      {process.start_ns, 0, cuts.empty() ? WindowPart::kWhole : WindowPart::kStartUp});
   for (size_t i = 0; i < cuts.size(); ++i) {
     const bool last = i + 1 == cuts.size();
     const int64_t next_ns = last ? process.end_ns : cuts[i + 1].begin_ns;
-    Stretch now = {cuts[i].begin_ns, told};
+    Stretch now = {cuts[i].begin_ns, 0, told};
     if (!serves) {
       const trace::Step& step = process.steps[origins[i]];
-      now = {cuts[i].begin_ns, PartOf(step), origins[i] + 1, Known::kAll, step.after_switch};
-      if (step.left_out()) now.known = Known::kMarks;
-      if (step.control()) now.known = Known::kNothing;
+      now.step = origins[i] + 1;
+      now.part = PartOf(step);
+      now.known = step.control() ? Known::kNothing : step.left_out() ? Known::kMarks : Known::kAll;
+      now.after_switch = step.after_switch;
     }
     stretches.push_back(now);
-    Stretch rest = {cuts[i].end_ns, last ? WindowPart::kShutdown : between};
+    Stretch rest = {cuts[i].end_ns, 0, last ? WindowPart::kShutdown : between};
     const int64_t known_ns = now.known == Known::kAll
                                  ? rest.begin_ns
                                  : std::min(next_ns, SessionEnd(process, rest.begin_ns));
     if (rest.begin_ns < known_ns) {
-      stretches.push_back({rest.begin_ns, last ? rest.part : now.part, 0, now.known});
+      stretches.push_back({rest.begin_ns, 0, last ? rest.part : now.part, now.known});
       rest.begin_ns = known_ns;
     }
     if (rest.begin_ns < next_ns) stretches.push_back(rest);
@@ -89,29 +76,41 @@ std::vector<ProcessEvents::Off> ProcessEvents::OffTime() const {
   return out;
 }
 
-EventCursor::EventCursor(const ProcessEvents& events, int64_t begin_ns) : events_(events.events) {
+EventCursor::EventCursor(const ProcessEvents& events, int64_t begin_ns) : events_(events) {
   const auto after =
-      std::upper_bound(events_.begin(), events_.end(), begin_ns,
-                       [](int64_t at, const ProcessEvents::Event& e) { return at < e.at_ns; });
-  next_ = static_cast<size_t>(after - events_.begin());
-  if (next_ > 0) --next_;
+      std::upper_bound(events.stretches.begin(), events.stretches.end(), begin_ns,
+                       [](int64_t at, const Stretch& stretch) { return at < stretch.begin_ns; });
+  stretch_ = static_cast<size_t>(std::max<ptrdiff_t>(0, after - events.stretches.begin() - 1));
+  const auto pause =
+      std::partition_point(events.pauses.begin(), events.pauses.end(),
+                           [&](const trace::Interval& one) { return one.end_ns <= begin_ns; });
+  pause_ = static_cast<size_t>(pause - events.pauses.begin());
 }
 
 int64_t EventCursor::Peek(size_t quota) const {
-  return next_ + quota < events_.size() ? events_[next_ + quota].at_ns
-                                        : std::numeric_limits<int64_t>::max();
+  const auto at = [quota](const auto& all, size_t next) {
+    return next + quota < all.size() ? all[next + quota].begin_ns
+                                     : std::numeric_limits<int64_t>::max();
+  };
+  return std::min(at(events_.stretches, stretch_), at(events_.pauses, pause_));
 }
 
 void EventCursor::Emit(int64_t from, int64_t until, Records& out) {
-  for (; next_ < events_.size() && events_[next_].at_ns < until; ++next_) {
-    const ProcessEvents::Event& e = events_[next_];
-    const int64_t since = std::max<int64_t>(0, e.at_ns - from);
-    if (e.stretch != told_stretch_) {
-      out.Add(since, SetChange(What::kStretch, told_stretch_ = e.stretch));
-    }
-    if (e.paused != told_paused_) {
-      out.Add(since, SetChange(What::kPause, told_paused_ = e.paused));
-    }
+  const auto add = [&](int64_t at_ns, What what, size_t value) {
+    out.Add(std::max<int64_t>(0, at_ns - from), SetChange(what, static_cast<uint32_t>(value)));
+  };
+  const std::vector<Stretch>& stretches = events_.stretches;
+  for (; stretch_ < stretches.size() && stretches[stretch_].begin_ns < until; ++stretch_) {
+    add(stretches[stretch_].begin_ns, What::kStretch, stretch_);
+  }
+  out.EndRun();
+  for (; pause_ < events_.pauses.size(); ++pause_) {
+    const trace::Interval& pause = events_.pauses[pause_];
+    if (pause.begin_ns >= until) break;
+    if (!std::exchange(paused_, true)) add(pause.begin_ns, What::kPause, 1);
+    if (pause.end_ns >= until) break;
+    add(pause.end_ns, What::kPause, 0);
+    paused_ = false;
   }
   out.EndRun();
 }

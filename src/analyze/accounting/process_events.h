@@ -17,10 +17,10 @@ namespace crosscut::analyze {
 enum class Known : uint8_t { kAll, kMarks, kNothing };
 
 // What the window of a process is cut into.
-struct Stretch {
+struct Stretch {         // 16 bytes: a process may handle millions of requests
   int64_t begin_ns = 0;  // it ends where the next one begins
+  uint32_t step = 0;     // index into Process::steps + 1; 0: in no step
   WindowPart part = WindowPart::kWhole;
-  uint32_t step = 0;  // index into Process::steps + 1; 0: in no step
   // Probes that are off for a step stay off until the next step begins or the session ends, even if
   // the program ends the step earlier. That time belongs to no step, but no more is known of it.
   Known known = Known::kAll;
@@ -36,11 +36,6 @@ struct ProcessEvents {
   explicit ProcessEvents(const trace::Process& process,
                          const std::vector<trace::Interval>& served = {});
 
-  struct Event {
-    int64_t at_ns;
-    uint32_t stretch;  // the index of the one that holds from here on
-    bool paused;
-  };
   // When the probes were off, but for marks if `marks`: sorted, disjoint.
   struct Off {
     int64_t begin_ns, end_ns;
@@ -50,8 +45,7 @@ struct ProcessEvents {
 
   std::vector<Stretch> stretches;  // by time, the first from the begin of the window
   std::vector<trace::Interval> pauses;
-  std::vector<Event> events;  // by time
-  int64_t end_ns;             // of the window
+  int64_t end_ns;  // of the window
   // What is told apart of the window: kSteps; without steps kRequests; without these kWhole.
   WindowPart told = WindowPart::kWhole;
 
@@ -108,10 +102,9 @@ class EventCursor {
   void Emit(int64_t from, int64_t until, Records& out);
 
  private:
-  const std::vector<ProcessEvents::Event>& events_;
-  size_t next_ = 0;
-  uint32_t told_stretch_ = 0;
-  bool told_paused_ = false;
+  const ProcessEvents& events_;
+  size_t stretch_ = 0, pause_ = 0;  // the next ones
+  bool paused_ = false;             // in that pause
 };
 
 }  // namespace crosscut::analyze

@@ -41,7 +41,8 @@ Table MemoryTable(const trace::Trace&, const Context& context) {
                   Integer("end_bytes"), Integer("failures"));
   for (const DeviceMemory& memory : context.Shared<MemoryUse>().devices) {
     int64_t counts[2] = {}, bytes[2] = {};
-    int64_t now = memory.start_bytes();
+    const int64_t start = memory.start_bytes();
+    int64_t now = start;
     for (const MemoryChange& change : memory.changes) {
       const int freeing = change.bytes < 0 ? 1 : 0;
       ++counts[freeing];
@@ -50,7 +51,7 @@ Table MemoryTable(const trace::Trace&, const Context& context) {
     }
     const DeviceMemory::Peak most = memory.peak();
     table.Add(context.process_label(memory.process), memory.device, counts[0], counts[1],
-              CellOf(bytes[0]), CellOf(bytes[1]), CellOf(now), CellOf(most.bytes), most.at_ns,
+              CellOf(bytes[0]), CellOf(bytes[1]), CellOf(start), CellOf(most.bytes), most.at_ns,
               CellOf(now), memory.failures.size());
   }
   return table.Make();

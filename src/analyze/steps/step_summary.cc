@@ -18,18 +18,17 @@ int64_t Percentile(const std::vector<uint32_t>& sorted, const std::vector<int64_
   return sorted.empty() ? kMissing : wall_ns[sorted[RankOf(sorted.size(), percent)]];
 }
 
-// Of `steps`, those of the level that most of them have.
+}  // namespace
+
 std::vector<uint32_t> AtUsualLevel(const trace::Process& process,
                                    const std::vector<uint32_t>& steps) {
-  std::array<std::vector<uint32_t>, 4> levels;
+  std::array<std::vector<uint32_t>, trace::kDetails> levels;
   for (const uint32_t s : steps) {
-    levels[std::min<size_t>(process.steps[s].level, 3)].push_back(s);
+    levels[static_cast<size_t>(trace::DetailOf(process.steps[s].level))].push_back(s);
   }
   return *std::max_element(levels.begin(), levels.end(),
                            [](const auto& a, const auto& b) { return a.size() < b.size(); });
 }
-
-}  // namespace
 
 int64_t Median(std::vector<int64_t> values) {
   return values.empty() ? 0 : Quantile(std::move(values), 50);

@@ -42,18 +42,17 @@ std::vector<StepCell> ByStep(const ProcessOverlap& overlap) {
   return out;
 }
 
-struct StepWalls {
+struct StepCells {
   std::vector<StepCell> cells;
   std::vector<size_t> first;
   std::vector<int64_t> wall_ns;
 };
 
-StepWalls WallsOf(const trace::Process& process, const ProcessOverlap& overlap) {
-  StepWalls out;
+StepCells CellsOf(const trace::Process& process, const ProcessOverlap& overlap) {
+  StepCells out;
   out.cells = ByStep(overlap);
   out.first = FirstCells(process, out.cells);
-  out.wall_ns.resize(process.steps.size());
-  for (const StepCell& cell : out.cells) out.wall_ns[cell.step] += cell.ns;
+  out.wall_ns = StepWalls(process, overlap);
   return out;
 }
 
@@ -65,7 +64,7 @@ struct Outlier {
 };
 
 // The layer set that a step has most more of than the median step of the kind.
-void Explain(const StepWalls& walls, const std::map<LayerSet, int64_t>& medians, Outlier& o) {
+void Explain(const StepCells& walls, const std::map<LayerSet, int64_t>& medians, Outlier& o) {
   for (size_t c = walls.first[o.step]; c < walls.first[o.step + 1]; ++c) {
     const StepCell& cell = walls.cells[c];
     const auto usual = medians.find(cell.layers);
@@ -74,7 +73,7 @@ void Explain(const StepWalls& walls, const std::map<LayerSet, int64_t>& medians,
   }
 }
 
-std::map<LayerSet, int64_t> SetMedians(const StepWalls& walls, const std::vector<uint32_t>& steps) {
+std::map<LayerSet, int64_t> SetMedians(const StepCells& walls, const std::vector<uint32_t>& steps) {
   std::map<LayerSet, std::vector<int64_t>> by_set;
   for (const uint32_t s : steps) {
     for (size_t c = walls.first[s]; c < walls.first[s + 1]; ++c) {
@@ -89,7 +88,7 @@ std::map<LayerSet, int64_t> SetMedians(const StepWalls& walls, const std::vector
   return medians;
 }
 
-void FindOutliers(const StepWalls& walls, const std::vector<uint32_t>& steps,
+void FindOutliers(const StepCells& walls, const std::vector<uint32_t>& steps,
                   std::vector<Outlier>& out) {
   std::vector<int64_t> values;
   for (const uint32_t s : steps) values.push_back(walls.wall_ns[s]);
@@ -104,7 +103,7 @@ void FindOutliers(const StepWalls& walls, const std::vector<uint32_t>& steps,
 }
 
 std::vector<Outlier> OutliersOf(const trace::Process& process, const ProcessOverlap& overlap) {
-  const StepWalls walls = WallsOf(process, overlap);
+  const StepCells walls = CellsOf(process, overlap);
   // Levels differ in what they cost: a step is held against those of its own.
   std::map<std::pair<uint32_t, uint8_t>, std::vector<uint32_t>> kinds;
   for (const ComparedSteps& of_kind : CompareSteps(process, walls.wall_ns)) {
@@ -150,10 +149,9 @@ Table StepsTable(const trace::Trace& trace, const Context& context) {
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const trace::Process& owner = trace.processes[p];
     const ProcessAccount& account = context.Shared<Accounting>().processes[p];
-    std::vector<int64_t> walls(owner.steps.size());
+    const std::vector<int64_t> walls = StepWalls(owner, account.overlap);
     std::vector<Shares> shares(owner.steps.size());
     for (const StepCell& cell : account.overlap.steps) {
-      walls[cell.step] += cell.ns;
       shares[cell.step][static_cast<size_t>(ShareOf(cell.layers))] += cell.ns;
     }
     const Integers corrected = CorrectedSteps(owner, account.overlap, account.estimates.value);

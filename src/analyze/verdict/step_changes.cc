@@ -228,19 +228,13 @@ class Series {
 // By kind, the steps at the level that most have.
 std::vector<std::vector<uint32_t>> SeriesOf(const trace::Process& process,
                                             const std::vector<int64_t>& walls) {
-  std::map<uint32_t, std::array<std::vector<uint32_t>, trace::kDetails>> kinds;
+  std::map<uint32_t, std::vector<uint32_t>> kinds;
   for (uint32_t s = 0; s < process.steps.size(); ++s) {
     const trace::Step& step = process.steps[s];
-    if (step.open || step.after_switch || walls[s] == 0) continue;
-    kinds[step.kind.value][static_cast<size_t>(trace::DetailOf(step.level))].push_back(s);
+    if (!step.open && !step.after_switch && walls[s] != 0) kinds[step.kind.value].push_back(s);
   }
   std::vector<std::vector<uint32_t>> out;
-  for (auto& [kind, levels] : kinds) {
-    out.push_back(
-        std::move(*std::max_element(levels.begin(), levels.end(), [](const auto& a, const auto& b) {
-          return a.size() < b.size();
-        })));
-  }
+  for (const auto& [kind, steps] : kinds) out.push_back(AtUsualLevel(process, steps));
   return out;
 }
 

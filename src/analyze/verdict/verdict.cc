@@ -126,15 +126,11 @@ const char* OfText(const ProcessCauses& causes) {
 
 // "waiting for another process 60 %, native code 15 %": all but the smallest parts of the place.
 std::string KindsText(const Place& place, int64_t total_ns, double error) {
-  std::vector<size_t> order(kCauses);
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return place.causes[a] > place.causes[b]; });
   std::string out;
-  for (const size_t c : order) {
-    if (Share(place.causes[c], place.all.ns) < kWorthListing) break;
-    out += (out.empty() ? "" : ", ") + std::string(VerdictRules()[c].kind) + " " +
-           ShareText(Share(place.causes[c], total_ns), error);
+  for (const auto& [ns, cause] : RankedCauses(place.causes)) {
+    if (Share(ns, place.all.ns) < kWorthListing) break;
+    out += (out.empty() ? "" : ", ") + std::string(RuleOf(cause).kind) + " " +
+           ShareText(Share(ns, total_ns), error);
   }
   return out;
 }
@@ -276,8 +272,7 @@ std::vector<Subject> Verdicts::Chosen(uint32_t process) const {
 }
 
 std::string Verdicts::LateRank(const ProcessCauses& causes) const {
-  const auto late = std::max_element(causes.ranks.begin(), causes.ranks.end(),
-                                     [](auto& a, auto& b) { return a.second < b.second; });
+  const auto late = Largest(causes.ranks);
   return late == causes.ranks.end() ? "" : context_.trace().title({late->first});
 }
 
@@ -306,8 +301,7 @@ Verdicts::Simulators Verdicts::SimulatorsFor(uint32_t process) const {
 
 Verdicts::Top Verdicts::TopName(uint32_t process, const CauseSum& sum, Cause cause) const {
   const auto of = [this](const std::map<uint32_t, int64_t>& names, int64_t all) -> Top {
-    const auto top = std::max_element(names.begin(), names.end(),
-                                      [](auto& a, auto& b) { return a.second < b.second; });
+    const auto top = Largest(names);
     if (top == names.end()) return {};
     return {std::string(trace_.name_text({top->first})), Share(top->second, all)};
   };
@@ -327,8 +321,7 @@ Verdicts::Top Verdicts::TopName(uint32_t process, const CauseSum& sum, Cause cau
 }
 
 std::string Verdicts::OperationOf(const CauseSum& sum) const {
-  const auto most = std::max_element(sum.operations.begin(), sum.operations.end(),
-                                     [](auto& x, auto& y) { return x.second < y.second; });
+  const auto most = Largest(sum.operations);
   if (most == sum.operations.end() || most->first == 0 || 2 * most->second < sum.ns) return "";
   const NameCodes& names = context_.Shared<Accounting>().names;
   return std::string(trace_.text(names.operations[most->first]));
@@ -373,10 +366,7 @@ void Verdicts::BlameName(uint32_t process, const Subject& subject, Row* row) con
     if (!operation.empty()) row->evidence = "; operation " + operation;
   } else if (!operation.empty()) {
     row->blame = operation;
-    part = Share(std::max_element(sum.operations.begin(), sum.operations.end(),
-                                  [](auto& x, auto& y) { return x.second < y.second; })
-                     ->second,
-                 sum.ns);
+    part = Share(Largest(sum.operations)->second, sum.ns);
   }
   if (subject.elsewhere) part = std::min(part, subject.share / Share(sum.ns, causes.total_ns));
   row->evidence =
