@@ -49,7 +49,8 @@ ALLOWED = {
     **{f"src/analyze/{room}": {"src/trace", "src/analyze", *(f"src/analyze/{b}" for b in below)}
        for room, below in ANALYSIS_ROOMS.items()},
     ANALYSES: {"src/base", "src/trace", "src/analyze",
-               *(f"src/analyze/{room}" for room in ANALYSIS_ROOMS if room != "timeline")},
+               *(f"src/analyze/{room}" for room in ANALYSIS_ROOMS
+                 if room not in {"operators", "steps", "timeline"})},
     "src/report": {"src/base", "src/trace", "src/analyze"},
     "src/compare": {"src/base", "src/trace", "src/analyze", "src/report"},
     "src/verbs/recording": {"src/base", "src/format"},

@@ -1,59 +1,89 @@
-// Building a table column by column.
+// Writing a table row by row.
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "src/analyze/table.h"
 
 namespace crosscut::analyze {
 
-// Moves the columns in, in this order.
-template <class... C>
-Table MakeTable(std::string name, C&&... columns) {
-  Table table;
-  table.name = std::move(name);
-  table.columns.reserve(sizeof...(columns));
-  (table.columns.push_back(std::forward<C>(columns)), ...);
-  return table;
-}
-
-// Moves the cells out of `cells`, which is Integers, Reals or Texts.
+// A column of a table that is being written.
 template <class Cells>
-Column MakeColumn(const char* name, Cells& cells) {
-  return Column{name, std::move(cells)};
-}
-
-// Makes a table that shows `rows`, column by column: TableOf("t", rows).Text("name",
-// name).Integer("ns", &Row::ns).Make(). The argument for a cell is a function of a row or a member
-// of it. `rows` must live until Make(), which is called once.
-template <class Rows>
-class TableOf {
+class ColumnOf {
  public:
-  TableOf(std::string name, const Rows& rows) : rows_(rows) { table_.name = std::move(name); }
+  explicit ColumnOf(std::string name) : name_(std::move(name)) {}
 
   template <class Cell>
-  TableOf& Text(const char* name, Cell cell) {
-    Texts texts;
-    texts.reserve(rows_.size());
-    for (const auto& row : rows_) texts.emplace_back(std::invoke(cell, row));
-    table_.columns.push_back(MakeColumn(name, texts));
-    return *this;
+  void Add(const Cell& cell) {
+    if constexpr (std::is_same_v<Cells, Integers>) {
+      static_assert(std::is_integral_v<Cell>, "a real is rounded where it is made");
+      cells_.push_back(static_cast<int64_t>(cell));
+    } else {
+      cells_.push_back(cell);
+    }
   }
-  template <class Cell>
-  TableOf& Integer(const char* name, Cell cell) {
-    Integers integers;
-    integers.reserve(rows_.size());
-    for (const auto& row : rows_) integers.push_back(std::invoke(cell, row));
-    table_.columns.push_back(MakeColumn(name, integers));
-    return *this;
-  }
-  Table Make() { return std::move(table_); }
+  void MoveTo(Table& table) { table.columns.push_back({std::move(name_), std::move(cells_)}); }
 
  private:
-  const Rows& rows_;
+  std::string name_;
+  Cells cells_;
+};
+using Text = ColumnOf<Texts>;
+using Integer = ColumnOf<Integers>;
+using Real = ColumnOf<Reals>;
+
+// Neighbouring columns of one type, which are one argument: Several<Integer>(names). Their cells
+// come together, as a range of as many.
+template <class Column>
+class Several {
+ public:
+  template <class Names>
+  explicit Several(const Names& names) {
+    for (const auto& name : names) columns_.emplace_back(name);
+  }
+
+  template <class Range>
+  void Add(const Range& cells) {
+    auto column = columns_.begin();
+    for (const auto& cell : cells) (column++)->Add(cell);
+  }
+  void MoveTo(Table& table) {
+    for (Column& column : columns_) column.MoveTo(table);
+  }
+
+ private:
+  std::vector<Column> columns_;
+};
+
+// Writes a table: TableRows table("t", Text("name"), Integer("ns")) has these columns, each
+// Add("a", 5) adds a row with a cell for each, and Make(), called once, gives the table.
+template <class... Columns>
+class TableRows {
+ public:
+  explicit TableRows(std::string name, Columns... columns) : columns_(std::move(columns)...) {
+    table_.name = std::move(name);
+  }
+
+  template <class... Cells>
+  void Add(const Cells&... cells) {
+    static_assert(sizeof...(Cells) == sizeof...(Columns), "a row has a cell for each column");
+    std::apply([&](Columns&... column) { (column.Add(cells), ...); }, columns_);
+  }
+  // A sentence that belongs to the numbers.
+  void Note(std::string note) { table_.notes.push_back(std::move(note)); }
+  Table Make() {
+    std::apply([&](Columns&... column) { (column.MoveTo(table_), ...); }, columns_);
+    return std::move(table_);
+  }
+
+ private:
   Table table_;
+  std::tuple<Columns...> columns_;
 };
 
 }  // namespace crosscut::analyze

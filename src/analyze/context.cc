@@ -56,8 +56,7 @@ Context::Context(const trace::Trace& trace) : trace_(trace), state_(std::make_un
   }
   state_->by_process = std::make_unique<trace::TracksByProcess>(trace);
   for (const trace::CounterSeries& series : trace.counters) {
-    state_->counters.try_emplace({series.process.value, trace.text(trace.name(series.name).text)},
-                                 &series);
+    state_->counters.try_emplace({series.process.value, trace.name_text(series.name)}, &series);
   }
 }
 

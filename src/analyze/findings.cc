@@ -7,16 +7,13 @@
 
 #include "src/analyze/collectives/tables.h"
 #include "src/analyze/columns.h"
-#include "src/analyze/devices/device_tables.h"
 #include "src/analyze/devices/graph_launches.h"
-#include "src/analyze/devices/launch_tables.h"
+#include "src/analyze/devices/tables.h"
 #include "src/analyze/figures.h"
-#include "src/analyze/memory/memory_operators.h"
-#include "src/analyze/memory/memory_table.h"
-#include "src/analyze/processes/memory_growth.h"
-#include "src/analyze/processes/process_waits.h"
-#include "src/analyze/time/sample_table.h"
-#include "src/analyze/verdict/step_changes.h"
+#include "src/analyze/memory/tables.h"
+#include "src/analyze/processes/tables.h"
+#include "src/analyze/time/tables.h"
+#include "src/analyze/verdict/tables.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -226,16 +223,11 @@ Table FindingsTable(const trace::Trace& trace, const Context& context) {
   FindUnwrapped(SamplesTable(trace, context), &findings);
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.value_ns > b.value_ns; });
-  Texts process, message, table;
-  Integers value;
-  for (Finding& finding : findings) {
-    process.push_back(std::move(finding.process));
-    message.push_back(std::move(finding.message));
-    table.push_back(std::move(finding.table));
-    value.push_back(finding.value_ns);
+  TableRows table("findings", Text("process"), Text("message"), Text("table"), Integer("value_ns"));
+  for (const Finding& finding : findings) {
+    table.Add(finding.process, finding.message, finding.table, finding.value_ns);
   }
-  return MakeTable("findings", MakeColumn("process", process), MakeColumn("message", message),
-                   MakeColumn("table", table), MakeColumn("value_ns", value));
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

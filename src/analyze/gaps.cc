@@ -136,7 +136,7 @@ void TellScopes(const trace::Trace& trace, const Context& context, std::vector<s
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const std::vector<trace::Step>& steps = trace.processes[p].steps;
     const auto control = std::count_if(steps.begin(), steps.end(),
-                                       [](const trace::Step& step) { return step.level == 0; });
+                                       [](const trace::Step& step) { return step.control(); });
     const auto tracks = context.tracks().of({p});
     const bool crossed = control > 0 && std::any_of(tracks.begin(), tracks.end(), [&](uint32_t t) {
                            return ScopesCrossSteps(trace, trace.tracks[t], steps);

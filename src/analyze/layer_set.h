@@ -1,6 +1,7 @@
 // A set of layers, and the words for it in tables.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
@@ -30,6 +31,10 @@ inline bool DeviceBusy(LayerSet set) { return (set & kDeviceBit) != 0; }
 // The six shares of an operation's wall time.
 enum class Share { kHost, kOverlap, kDevice, kIdle, kUnknown, kControl };
 inline constexpr int kShareCount = 6;
+using Shares = std::array<int64_t, kShareCount>;  // nanoseconds, by Share
+// Their columns.
+inline constexpr std::array<const char*, kShareCount> kShareColumns = {
+    "host_ns", "overlap_ns", "device_ns", "idle_ns", "unknown_ns", "control_ns"};
 // The share to which an instant with this set belongs.
 Share ShareOf(LayerSet set);
 

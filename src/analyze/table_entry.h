@@ -1,6 +1,8 @@
 // An entry of the list of tables: how a table is made, and all that views need to show it.
 #pragma once
 
+#include <span>
+
 #include "src/analyze/context.h"
 #include "src/analyze/table.h"
 #include "src/analyze/table_notes.h"
@@ -29,5 +31,16 @@ struct TableEntry {
   // `trace`.
   Table Make(const trace::Trace& trace, const Context& context) const;
 };
+
+// The tables of each room, in the order in which views show them: its list.cc.
+std::span<const TableEntry> AccountingTables();
+std::span<const TableEntry> CollectiveTables();
+std::span<const TableEntry> DeviceTables();
+std::span<const TableEntry> MemoryTables();
+std::span<const TableEntry> OperatorTables();
+std::span<const TableEntry> ProcessTables();
+std::span<const TableEntry> StepTables();
+std::span<const TableEntry> TimeTables();
+std::span<const TableEntry> VerdictTables();
 
 }  // namespace crosscut::analyze

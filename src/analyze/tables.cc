@@ -4,27 +4,18 @@
 #include <string>
 #include <vector>
 
-#include "src/analyze/accounting/list.h"
-#include "src/analyze/collectives/list.h"
 #include "src/analyze/columns.h"
-#include "src/analyze/devices/list.h"
 #include "src/analyze/findings.h"
 #include "src/analyze/gaps.h"
-#include "src/analyze/memory/list.h"
-#include "src/analyze/operators/list.h"
-#include "src/analyze/processes/list.h"
-#include "src/analyze/steps/list.h"
-#include "src/analyze/time/list.h"
-#include "src/analyze/verdict/list.h"
 #include "src/base/nearest.h"
 
 namespace crosscut::analyze {
 namespace {
 
 Table GapsTable(const trace::Trace& trace, const Context& context) {
-  Texts message;
-  for (const std::string& sentence : Gaps(trace, context)) message.push_back(sentence);
-  return MakeTable("gaps", MakeColumn("message", message));
+  TableRows table("gaps", Text("message"));
+  for (const std::string& sentence : Gaps(trace, context)) table.Add(sentence);
+  return table.Make();
 }
 
 constexpr TableEntry kWhole[] = {

@@ -1,5 +1,5 @@
 // The list of tables: what `crosscut table` prints and what every report is made of. Each room has
-// a list of its own (list.h); this is all of them.
+// a list of its own (list.cc); this is all of them.
 //
 // Texts in cells: operation "" is no operation, layers "" is nothing known, "(unlinked)" is device
 // work without a known launch. Views choose their own words for the empty ones.

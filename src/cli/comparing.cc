@@ -1,7 +1,4 @@
 // diff and baseline.
-#include <unistd.h>
-
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,28 +15,12 @@
 namespace crosscut::cli {
 namespace {
 
-const std::map<std::string, verbs::DiffFormat> kDiffFormats = {
-    {"text", verbs::DiffFormat::kText},
-    {"markdown", verbs::DiffFormat::kMarkdown},
-    {"json", verbs::DiffFormat::kJson},
-    {"html", verbs::DiffFormat::kHtml}};
-
 struct DiffArgs {
   std::vector<std::string> inputs, base;
-  std::optional<verbs::DiffFormat> format;
+  std::optional<verbs::ReportFormat> format;
   std::optional<double> fail_above;  // percent
   std::string file;
 };
-
-// The format that the name of -o ends with.
-verbs::DiffFormat FormatOfFile(const std::string& file) {
-  switch (verbs::ReportFormatOf(file)) {
-    case verbs::ReportFormat::kMarkdown: return verbs::DiffFormat::kMarkdown;
-    case verbs::ReportFormat::kJson: return verbs::DiffFormat::kJson;
-    case verbs::ReportFormat::kHtml: return verbs::DiffFormat::kHtml;
-    default: return verbs::DiffFormat::kText;
-  }
-}
 
 // Which inputs are A and which are B.
 int TakeSides(const DiffArgs& args, verbs::DiffOptions* options) {
@@ -75,13 +56,8 @@ int Judge(const verbs::DiffOutput& done, double fail_above) {
 int RunDiff(const DiffArgs& args) {
   verbs::DiffOptions options;
   if (const int code = TakeSides(args, &options); code != kGood) return code;
-  options.format = args.format.value_or(FormatOfFile(args.file));
-  const bool to_stdout = args.file.empty() || verbs::IsStandardOutput(args.file);
-  if (to_stdout) {
-    options.width = TerminalWidth();
-    options.color = ColorWanted();
-    options.whole = isatty(STDOUT_FILENO) == 0;
-  }
+  options.format = args.format.value_or(verbs::ReportFormatOf(args.file));
+  const bool to_stdout = IsForStdout(args.file, &options);
   const auto done = verbs::Diff(options);
   if (!done.ok()) return Fail(done.status());
   const auto& [text, incomplete] = done->output;
@@ -156,7 +132,7 @@ Verb DiffVerb() {
        "runs cannot be compared",
        Rules{.check = Percent()}},
       FormatOption(
-          &args->format, kDiffFormats,
+          &args->format, kReportFormats,
           "text, markdown, json or html, a page with steps of both laid under each other;\n"
           "default what the name of -o ends with, else text"),
       {"-o FILE", &args->file, "write to this file instead of stdout"},

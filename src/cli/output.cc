@@ -8,8 +8,15 @@
 
 #include "src/cli/commands.h"
 #include "src/verbs/input.h"
+#include "src/verbs/output.h"
 
 namespace crosscut::cli {
+
+const std::map<std::string, verbs::ReportFormat> kReportFormats = {
+    {"text", verbs::ReportFormat::kText},
+    {"markdown", verbs::ReportFormat::kMarkdown},
+    {"json", verbs::ReportFormat::kJson},
+    {"html", verbs::ReportFormat::kHtml}};
 
 bool ColorWanted() {
   const char* no_color = std::getenv("NO_COLOR");
@@ -24,6 +31,14 @@ int TerminalWidth() {
   const char* columns = std::getenv("COLUMNS");
   const int width = columns == nullptr ? 0 : std::atoi(columns);
   return width > 0 ? width : 100;
+}
+
+bool IsForStdout(const std::string& file, verbs::View* view) {
+  if (!file.empty() && !verbs::IsStandardOutput(file)) return false;
+  view->width = TerminalWidth();
+  view->color = ColorWanted();
+  view->whole = isatty(STDOUT_FILENO) == 0;
+  return true;
 }
 
 std::string KibiBytes(uint64_t bytes) { return std::to_string((bytes + 1023) / 1024) + " KiB"; }

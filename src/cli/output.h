@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/cli/arguments.h"
+#include "src/verbs/report.h"
 
 namespace crosscut::cli {
 
@@ -22,8 +23,13 @@ Argument FormatOption(std::optional<Format>* to, const std::map<std::string, For
   return {"--format FORMAT", take, std::move(description), std::move(rules)};
 }
 
+// Of reports and comparisons, by name.
+extern const std::map<std::string, verbs::ReportFormat> kReportFormats;
+
 bool ColorWanted();  // whether stdout takes ANSI colours
 int TerminalWidth();
+// Whether what -o says, "" by default, is stdout; then tells the view what that takes.
+bool IsForStdout(const std::string& file, verbs::View* view);
 
 std::string KibiBytes(uint64_t bytes);
 

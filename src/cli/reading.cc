@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,12 +27,6 @@ namespace {
 
 constexpr const char* kInputs =
     "run directory, as record makes it, or another tool's trace;\ndefault the newest run";
-
-const std::map<std::string, verbs::ReportFormat> kReportFormats = {
-    {"text", verbs::ReportFormat::kText},
-    {"markdown", verbs::ReportFormat::kMarkdown},
-    {"json", verbs::ReportFormat::kJson},
-    {"html", verbs::ReportFormat::kHtml}};
 
 struct ReportArgs {
   std::vector<std::string> inputs;
@@ -73,12 +66,7 @@ int RunReport(ReportArgs args) {
   }
   verbs::ReportOptions options;
   options.format = format;
-  const bool to_stdout = args.file.empty() || verbs::IsStandardOutput(args.file);
-  if (to_stdout) {
-    options.width = TerminalWidth();
-    options.color = ColorWanted();
-    options.whole = isatty(STDOUT_FILENO) == 0;
-  }
+  const bool to_stdout = IsForStdout(args.file, &options);
   std::string text;
   bool incomplete = false;
   for (const std::string& input : args.inputs) {

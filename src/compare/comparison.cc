@@ -115,15 +115,14 @@ std::string WhyNot(const Sides& sides, const std::vector<RoleSteps>& steps,
 }
 
 analyze::Table VerdictTable(const Answer& c) {
-  const bool compared = c.result != Answer::Result::kNotCompared;
-  const auto share = [&](double value) { return analyze::Reals{compared ? value : NAN}; };
-  analyze::Texts result = {NameOf(c.result)}, headline = {c.headline}, why_not = {c.why_not};
-  analyze::Reals change = share(c.change), low = share(c.low), high = share(c.high);
-  return analyze::MakeTable(
-      "diff_verdict", analyze::MakeColumn("result", result),
-      analyze::MakeColumn("headline", headline), analyze::MakeColumn("change_share", change),
-      analyze::MakeColumn("low_share", low), analyze::MakeColumn("high_share", high),
-      analyze::MakeColumn("why_not", why_not));
+  const auto share = [&](double value) {
+    return c.result != Answer::Result::kNotCompared ? value : NAN;
+  };
+  analyze::TableRows table("diff_verdict", analyze::Text("result"), analyze::Text("headline"),
+                           analyze::Real("change_share"), analyze::Real("low_share"),
+                           analyze::Real("high_share"), analyze::Text("why_not"));
+  table.Add(NameOf(c.result), c.headline, share(c.change), share(c.low), share(c.high), c.why_not);
+  return table.Make();
 }
 
 }  // namespace

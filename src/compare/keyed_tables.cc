@@ -101,20 +101,19 @@ std::vector<Row> RowsOf(const Sides& sides, const Keyed& keyed) {
 }
 
 analyze::Table MakeKeyed(const Sides& sides, const Keyed& keyed) {
-  const std::vector<Row> rows = RowsOf(sides, keyed);
-  auto table = analyze::TableOf(keyed.name, rows);
-  for (size_t k = 0; k < keyed.keys.size(); ++k) {
-    table.Text(keyed.keys[k], [k](const Row& row) { return row.key[k]; });
+  std::vector<std::string> names;
+  for (const std::string name : keyed.figures) {
+    for (const char* side : {"a_", "b_", "change_"}) names.push_back(side + name);
   }
-  table.Text("found", [](const Row& row) {
-    return row.there.a && row.there.b ? "both" : row.there.a ? "A" : "B";
-  });
-  for (size_t f = 0; f < keyed.figures.size(); ++f) {
-    const std::string name = keyed.figures[f];
-    table.Integer(("a_" + name).c_str(), [f](const Row& row) { return row.figures.a[f]; })
-        .Integer(("b_" + name).c_str(), [f](const Row& row) { return row.figures.b[f]; })
-        .Integer(("change_" + name).c_str(),
-                 [f](const Row& row) { return row.figures.b[f] - row.figures.a[f]; });
+  analyze::TableRows table(keyed.name, analyze::Several<analyze::Text>(keyed.keys),
+                           analyze::Text("found"), analyze::Several<analyze::Integer>(names));
+  for (const Row& row : RowsOf(sides, keyed)) {
+    Figures figures;
+    for (size_t f = 0; f < keyed.figures.size(); ++f) {
+      const int64_t a = row.figures.a[f], b = row.figures.b[f];
+      figures.insert(figures.end(), {a, b, b - a});
+    }
+    table.Add(row.key, row.there.a && row.there.b ? "both" : row.there.a ? "A" : "B", figures);
   }
   return table.Make();
 }

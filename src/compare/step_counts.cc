@@ -1,6 +1,7 @@
 #include "src/compare/step_counts.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -20,6 +21,9 @@ namespace crosscut::compare {
 namespace {
 
 using analyze::Accounting;
+using analyze::Integer;
+using analyze::Several;
+using analyze::Text;
 
 constexpr size_t kMostCounted = 2000;  // steps of one run
 
@@ -287,27 +291,23 @@ std::vector<Row> RowsOf(const Sides& sides, const std::vector<Role>& roles,
   return out;
 }
 
-template <class Table>
-void AddCounts(Table& table) {
-  table.Integer("a_steps", [](const Row& row) { return row.steps.a; })
-      .Integer("b_steps", [](const Row& row) { return row.steps.b; })
-      .Integer("a_count", [](const Row& row) { return row.tally.a.count; })
-      .Integer("b_count", [](const Row& row) { return row.tally.b.count; })
-      .Integer("a_low", [](const Row& row) { return row.tally.a.low; })
-      .Integer("a_high", [](const Row& row) { return row.tally.a.high; })
-      .Integer("b_low", [](const Row& row) { return row.tally.b.low; })
-      .Integer("b_high", [](const Row& row) { return row.tally.b.high; })
-      .Integer("changed", [](const Row& row) { return int64_t{row.changed()}; });
+constexpr const char* kCounts[] = {"a_steps", "b_steps", "a_count", "b_count", "a_low",
+                                   "a_high",  "b_low",   "b_high",  "changed"};
+
+std::array<int64_t, std::size(kCounts)> CountsOf(const Row& row) {
+  const Tally &a = row.tally.a, &b = row.tally.b;
+  return {row.steps.a, row.steps.b, a.count, b.count, a.low, a.high, b.low, b.high, row.changed()};
 }
 
 }  // namespace
 
 analyze::Table StepCountsTable(const Sides& sides, const std::vector<Role>& roles,
                                const std::vector<RoleSteps>& steps) {
-  const std::vector<Row> rows = RowsOf(sides, roles, steps, CountThings);
-  auto table = analyze::TableOf("diff_step_counts", rows);
-  table.Text("process", &Row::process).Text("what", [](const Row& row) { return row.key.first; });
-  AddCounts(table);
+  analyze::TableRows table("diff_step_counts", Text("process"), Text("what"),
+                           Several<Integer>(kCounts));
+  for (const Row& row : RowsOf(sides, roles, steps, CountThings)) {
+    table.Add(row.process, row.key.first, CountsOf(row));
+  }
   return table.Make();
 }
 
@@ -319,18 +319,15 @@ analyze::Table StepNamesTable(const Sides& sides, const std::vector<Role>& roles
     if (x.changed() != y.changed()) return x.changed();
     return std::abs(x.b_ns() - x.a_ns()) > std::abs(y.b_ns() - y.a_ns());
   });
-  auto table = analyze::TableOf("diff_step_names", rows);
-  table.Text("process", &Row::process)
-      .Text("layer", [](const Row& row) { return row.key.first; })
-      .Text("name", [](const Row& row) { return row.key.second; })
-      .Text("found", [](const Row& row) {
-        return row.tally.a.count == 0 ? "B" : row.tally.b.count == 0 ? "A" : "both";
-      });
-  AddCounts(table);
-  return table.Integer("a_ns", &Row::a_ns)
-      .Integer("b_ns", &Row::b_ns)
-      .Integer("change_ns", [](const Row& row) { return row.b_ns() - row.a_ns(); })
-      .Make();
+  analyze::TableRows table("diff_step_names", Text("process"), Text("layer"), Text("name"),
+                           Text("found"), Several<Integer>(kCounts), Integer("a_ns"),
+                           Integer("b_ns"), Integer("change_ns"));
+  for (const Row& row : rows) {
+    const char* found = row.tally.a.count == 0 ? "B" : row.tally.b.count == 0 ? "A" : "both";
+    table.Add(row.process, row.key.first, row.key.second, found, CountsOf(row), row.a_ns(),
+              row.b_ns(), row.b_ns() - row.a_ns());
+  }
+  return table.Make();
 }
 
 }  // namespace crosscut::compare

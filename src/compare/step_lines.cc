@@ -15,6 +15,9 @@
 namespace crosscut::compare {
 namespace {
 
+using analyze::Integer;
+using analyze::Text;
+
 // What samples saw, of a line or of a whole operation.
 struct Seen {
   int64_t count = 0, ns = 0;
@@ -47,7 +50,7 @@ void AddLines(const Run& run, trace::ProcessId process, const RoleSteps& role,
     std::string operation;
     const trace::SpanIndex span = operations.Of(lead, open.InnermostAt(at));
     if (span != trace::kNoSpan && !role.as_a_whole) {
-      operation = trace.text(trace.name(track.spans.name[span]).text);
+      operation = trace.name_text(track.spans.name[span]);
     }
     (*out)[operation][std::string(trace.text(sample.own_line))].Add({1, sample.covers_ns});
   });
@@ -125,10 +128,6 @@ void AddRows(const Sides& sides, const Role& role, const RoleSteps& steps,
   }
 }
 
-auto Rounded(double (Row::*figure)() const) {
-  return [figure](const Row& row) { return std::llround((row.*figure)()); };
-}
-
 }  // namespace
 
 analyze::Table StepLinesTable(const Sides& sides, const std::vector<Role>& roles,
@@ -145,20 +144,16 @@ analyze::Table StepLinesTable(const Sides& sides, const std::vector<Role>& roles
     if (x.steps != y.steps) return x.steps < y.steps;  // in their order
     return std::abs(x.change()) > std::abs(y.change());
   });
-  return analyze::TableOf("diff_step_lines", rows)
-      .Text("process", &Row::process)
-      .Text("operation", &Row::operation)
-      .Text("line", &Row::line)
-      .Integer("a_samples", [](const Row& row) { return row.part.a.samples; })
-      .Integer("b_samples", [](const Row& row) { return row.part.b.samples; })
-      .Integer("a_ns", [](const Row& row) { return std::llround(row.part.a.ns); })
-      .Integer("b_ns", [](const Row& row) { return std::llround(row.part.b.ns); })
-      .Integer(
-          "change_ns",
-          [](const Row& row) { return std::llround(row.part.b.ns) - std::llround(row.part.a.ns); })
-      .Integer("low_ns", Rounded(&Row::low))
-      .Integer("high_ns", Rounded(&Row::high))
-      .Make();
+  analyze::TableRows table("diff_step_lines", Text("process"), Text("operation"), Text("line"),
+                           Integer("a_samples"), Integer("b_samples"), Integer("a_ns"),
+                           Integer("b_ns"), Integer("change_ns"), Integer("low_ns"),
+                           Integer("high_ns"));
+  for (const Row& row : rows) {
+    const int64_t a_ns = std::llround(row.part.a.ns), b_ns = std::llround(row.part.b.ns);
+    table.Add(row.process, row.operation, row.line, row.part.a.samples, row.part.b.samples, a_ns,
+              b_ns, b_ns - a_ns, std::llround(row.low()), std::llround(row.high()));
+  }
+  return table.Make();
 }
 
 }  // namespace crosscut::compare

@@ -1,5 +1,6 @@
 #include "src/compare/step_tables.h"
 
+#include <array>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -10,7 +11,10 @@
 namespace crosscut::compare {
 namespace {
 
+using analyze::Integer;
 using analyze::kMissing;
+using analyze::Several;
+using analyze::Text;
 
 // Nanoseconds per step on one side.
 struct PerStep {
@@ -116,58 +120,55 @@ std::vector<Row> AllRows(const std::vector<RoleSteps>& roles) {
   return out;
 }
 
-template <class Table>
-void AddTimes(Table& table) {
-  const auto add = [&](const std::string& what, int64_t PerStep::*ns, bool undisturbed) {
-    const auto cell = [=](auto of) {
-      return [=](const Row& row) {
-        return undisturbed && !row.compared() ? kMissing : of(row.per_step);
-      };
-    };
-    table.Integer(("a_" + what).c_str(), cell([=](const Both<PerStep>& p) { return p.a.*ns; }));
-    table.Integer(("b_" + what).c_str(), cell([=](const Both<PerStep>& p) { return p.b.*ns; }));
-    table.Integer(("change_" + what).c_str(),
-                  cell([=](const Both<PerStep>& p) { return p.b.*ns - p.a.*ns; }));
-  };
-  add("ns", &PerStep::ns, false);
-  add("corrected_ns", &PerStep::corrected_ns, false);
-  add("undisturbed_ns", &PerStep::undisturbed_ns, true);
+constexpr const char* kTimes[] = {"a_ns",
+                                  "b_ns",
+                                  "change_ns",
+                                  "a_corrected_ns",
+                                  "b_corrected_ns",
+                                  "change_corrected_ns",
+                                  "a_undisturbed_ns",
+                                  "b_undisturbed_ns",
+                                  "change_undisturbed_ns"};
+
+std::array<int64_t, std::size(kTimes)> TimesOf(const Row& row) {
+  const PerStep &a = row.per_step.a, &b = row.per_step.b;
+  std::array<int64_t, std::size(kTimes)> times = {
+      a.ns, b.ns, b.ns - a.ns, a.corrected_ns, b.corrected_ns, b.corrected_ns - a.corrected_ns};
+  const std::array<int64_t, 3> undisturbed = {a.undisturbed_ns, b.undisturbed_ns,
+                                              b.undisturbed_ns - a.undisturbed_ns};
+  for (size_t i = 0; i < 3; ++i) times[6 + i] = row.compared() ? undisturbed[i] : kMissing;
+  return times;
 }
 
 // A figure of the change of the row's step or operation; kMissing where it is not compared.
-auto FigureOf(const std::function<double(const Change&)>& figure) {
-  return [figure](const Row& row) -> int64_t {
-    if (!row.compared()) return kMissing;
-    return std::llround(
-        figure(row.operation == nullptr ? row.role->change.step : row.operation->change));
-  };
+template <class Figure>
+int64_t FigureOf(const Row& row, Figure figure) {
+  if (!row.compared()) return kMissing;
+  const Change& change = row.operation == nullptr ? row.role->change.step : row.operation->change;
+  return std::llround(std::invoke(figure, change));
 }
-int64_t LowOf(const Row& row) { return FigureOf(&Change::low)(row); }
-int64_t HighOf(const Row& row) { return FigureOf(&Change::high)(row); }
 
 // The same of what the operation changed by itself.
-auto OwnFigureOf(const std::function<double(const Change&)>& figure) {
-  return [figure](const Row& row) -> int64_t {
-    return row.operation == nullptr ? kMissing : std::llround(figure(row.operation->own));
-  };
+template <class Figure>
+int64_t OwnFigureOf(const Row& row, Figure figure) {
+  return row.operation == nullptr ? kMissing
+                                  : std::llround(std::invoke(figure, row.operation->own));
 }
-
-const std::string& ProcessOf(const Row& row) { return row.role->process; }
-const std::string& OperationOf(const Row& row) { return row.key.operation; }
 
 }  // namespace
 
 analyze::Table StepsTable(const std::vector<RoleSteps>& roles) {
   const std::vector<Row> rows =
       Together(AllRows(roles), [](const Row& x, const Row& y) { return x.role == y.role; });
-  auto table = analyze::TableOf("diff_steps", rows);
-  table.Text("process", ProcessOf)
-      .Text("kind", [](const Row& row) { return row.role->kind; })
-      .Integer("a_steps", [](const Row& row) { return CountSteps(row.role->runs.a); })
-      .Integer("b_steps", [](const Row& row) { return CountSteps(row.role->runs.b); });
-  AddTimes(table);
-  table.Integer("low_ns", LowOf).Integer("high_ns", HighOf);
-  return table.Text("why_not", [](const Row& row) { return row.role->why_not; }).Make();
+  analyze::TableRows table("diff_steps", Text("process"), Text("kind"), Integer("a_steps"),
+                           Integer("b_steps"), Several<Integer>(kTimes), Integer("low_ns"),
+                           Integer("high_ns"), Text("why_not"));
+  for (const Row& row : rows) {
+    table.Add(row.role->process, row.role->kind, CountSteps(row.role->runs.a),
+              CountSteps(row.role->runs.b), TimesOf(row), FigureOf(row, &Change::low),
+              FigureOf(row, &Change::high), row.role->why_not);
+  }
+  return table.Make();
 }
 
 analyze::Table StepOperationsTable(const std::vector<RoleSteps>& roles) {
@@ -186,40 +187,29 @@ analyze::Table StepOperationsTable(const std::vector<RoleSteps>& roles) {
       renames[{&role, rename.b}] = rename.a;
     }
   }
-  auto table = analyze::TableOf("diff_step_operations", rows);
-  table.Text("process", ProcessOf).Text("operation", OperationOf);
-  AddTimes(table);
-  return table.Integer("low_ns", LowOf)
-      .Integer("high_ns", HighOf)
-      .Integer("own_ns", OwnFigureOf(&Change::ns))
-      .Integer("own_low_ns", OwnFigureOf(&Change::low))
-      .Integer("own_high_ns", OwnFigureOf(&Change::high))
-      .Integer("stands_out",
-               [](const Row& row) -> int64_t {
-                 return row.operation != nullptr && row.operation->stands_out;
-               })
-      .Text("found",
-            [](const Row& row) {
-              return row.per_step.a.ns == 0 && row.per_step.b.ns > 0   ? "B"
-                     : row.per_step.b.ns == 0 && row.per_step.a.ns > 0 ? "A"
-                                                                       : "both";
-            })
-      .Text("maybe_renamed",
-            [&](const Row& row) {
-              return renames[{row.role, row.key.operation}];
-            })
-      .Make();
+  analyze::TableRows table("diff_step_operations", Text("process"), Text("operation"),
+                           Several<Integer>(kTimes), Integer("low_ns"), Integer("high_ns"),
+                           Integer("own_ns"), Integer("own_low_ns"), Integer("own_high_ns"),
+                           Integer("stands_out"), Text("found"), Text("maybe_renamed"));
+  for (const Row& row : rows) {
+    const int64_t a_ns = row.per_step.a.ns, b_ns = row.per_step.b.ns;
+    const char* found = a_ns == 0 && b_ns > 0 ? "B" : b_ns == 0 && a_ns > 0 ? "A" : "both";
+    table.Add(row.role->process, row.key.operation, TimesOf(row), FigureOf(row, &Change::low),
+              FigureOf(row, &Change::high), OwnFigureOf(row, &Change::ns),
+              OwnFigureOf(row, &Change::low), OwnFigureOf(row, &Change::high),
+              row.operation != nullptr && row.operation->stands_out, found,
+              renames[{row.role, row.key.operation}]);
+  }
+  return table.Make();
 }
 
 analyze::Table StepOverlapTable(const std::vector<RoleSteps>& roles) {
-  const std::vector<Row> rows = AllRows(roles);
-  auto table = analyze::TableOf("diff_step_overlap", rows);
-  table.Text("process", ProcessOf)
-      .Text("operation", OperationOf)
-      .Text("layers", [](const Row& row) { return analyze::LayersText(row.key.layers); })
-      .Integer("device",
-               [](const Row& row) { return int64_t{analyze::DeviceBusy(row.key.layers)}; });
-  AddTimes(table);
+  analyze::TableRows table("diff_step_overlap", Text("process"), Text("operation"), Text("layers"),
+                           Integer("device"), Several<Integer>(kTimes));
+  for (const Row& row : AllRows(roles)) {
+    table.Add(row.role->process, row.key.operation, analyze::LayersText(row.key.layers),
+              analyze::DeviceBusy(row.key.layers), TimesOf(row));
+  }
   return table.Make();
 }
 

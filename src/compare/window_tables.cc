@@ -12,6 +12,8 @@
 namespace crosscut::compare {
 namespace {
 
+using analyze::Integer;
+using analyze::Text;
 using PartKey = std::pair<analyze::WindowPart, std::string>;  // with an operation
 using Parts = std::map<PartKey, int64_t>;
 
@@ -40,27 +42,6 @@ Side SideOf(std::span<const Run> runs, const std::vector<trace::ProcessId>& proc
   return out;
 }
 
-struct PartRow {
-  std::string process, operation;
-  analyze::WindowPart part;
-  Both<int64_t> ns;
-};
-
-struct ProcessRow {
-  std::string process;
-  Both<Side> sides;
-  Both<int64_t> ns;
-};
-
-std::vector<PartRow> PartRows(const Sides& sides, const Role& role) {
-  std::map<PartKey, Both<int64_t>> all;
-  for (const auto& [key, ns] : SideOf(sides.a, role.processes.a).parts) all[key].a = ns;
-  for (const auto& [key, ns] : SideOf(sides.b, role.processes.b).parts) all[key].b = ns;
-  std::vector<PartRow> out;
-  for (const auto& [key, ns] : all) out.push_back({role.label, key.second, key.first, ns});
-  return out;
-}
-
 int64_t SumOf(const Parts& parts) {
   int64_t sum = 0;
   for (const auto& [key, ns] : parts) sum += ns;
@@ -70,38 +51,30 @@ int64_t SumOf(const Parts& parts) {
 }  // namespace
 
 analyze::Table ProcessesTable(const Sides& sides, const std::vector<Role>& roles) {
-  std::vector<ProcessRow> rows;
+  analyze::TableRows table("diff_processes", Text("process"), Integer("a_runs"), Integer("b_runs"),
+                           Text("a_process"), Text("b_process"), Integer("a_window_ns"),
+                           Integer("b_window_ns"), Integer("change_ns"));
   for (const Role& role : roles) {
-    ProcessRow row{
-        role.label, {SideOf(sides.a, role.processes.a), SideOf(sides.b, role.processes.b)}, {}};
-    row.ns = {SumOf(row.sides.a.parts), SumOf(row.sides.b.parts)};
-    rows.push_back(std::move(row));
+    const Side a = SideOf(sides.a, role.processes.a), b = SideOf(sides.b, role.processes.b);
+    const int64_t of_a = SumOf(a.parts), of_b = SumOf(b.parts);
+    table.Add(role.label, a.runs, b.runs, a.process, b.process, of_a, of_b, of_b - of_a);
   }
-  return analyze::TableOf("diff_processes", rows)
-      .Text("process", &ProcessRow::process)
-      .Integer("a_runs", [](const ProcessRow& row) { return row.sides.a.runs; })
-      .Integer("b_runs", [](const ProcessRow& row) { return row.sides.b.runs; })
-      .Text("a_process", [](const ProcessRow& row) { return row.sides.a.process; })
-      .Text("b_process", [](const ProcessRow& row) { return row.sides.b.process; })
-      .Integer("a_window_ns", [](const ProcessRow& row) { return row.ns.a; })
-      .Integer("b_window_ns", [](const ProcessRow& row) { return row.ns.b; })
-      .Integer("change_ns", [](const ProcessRow& row) { return row.ns.b - row.ns.a; })
-      .Make();
+  return table.Make();
 }
 
 analyze::Table WindowTable(const Sides& sides, const std::vector<Role>& roles) {
-  std::vector<PartRow> rows;
+  analyze::TableRows table("diff_window", Text("process"), Text("part"), Text("operation"),
+                           Integer("a_ns"), Integer("b_ns"), Integer("change_ns"));
   for (const Role& role : roles) {
-    for (PartRow& row : PartRows(sides, role)) rows.push_back(std::move(row));
+    std::map<PartKey, Both<int64_t>> all;
+    for (const auto& [key, ns] : SideOf(sides.a, role.processes.a).parts) all[key].a = ns;
+    for (const auto& [key, ns] : SideOf(sides.b, role.processes.b).parts) all[key].b = ns;
+    for (const auto& [key, ns] : all) {
+      table.Add(role.label, analyze::WindowPartName(key.first), key.second, ns.a, ns.b,
+                ns.b - ns.a);
+    }
   }
-  return analyze::TableOf("diff_window", rows)
-      .Text("process", &PartRow::process)
-      .Text("part", [](const PartRow& row) { return analyze::WindowPartName(row.part); })
-      .Text("operation", &PartRow::operation)
-      .Integer("a_ns", [](const PartRow& row) { return row.ns.a; })
-      .Integer("b_ns", [](const PartRow& row) { return row.ns.b; })
-      .Integer("change_ns", [](const PartRow& row) { return row.ns.b - row.ns.a; })
-      .Make();
+  return table.Make();
 }
 
 }  // namespace crosscut::compare

@@ -68,18 +68,12 @@ class ChromeWriter : public ChromeText {
   int64_t BeginOf(const trace::Spans& spans, const trace::WholeSpans& wholes, SpanIndex span) const;
   void Metadata(int64_t pid, int64_t tid, std::string_view what, std::string_view args);
 
-  void Place(int64_t pid, int64_t tid) {
-    Raw(", \"pid\": ");
-    Number(pid);
-    Raw(", \"tid\": ");
-    Number(tid);
-  }
+  void Place(int64_t pid, int64_t tid) { Put(", \"pid\": ", pid, ", \"tid\": ", tid); }
   // One more argument of the event at hand.
   void Key(std::string_view key) {
     Raw(any_arg_ ? ", " : ", \"args\": {");
     any_arg_ = true;
-    String(key);
-    Raw(": ");
+    Put(Text{key}, ": ");
   }
   void Add(std::string_view key, int64_t value) {
     Key(key);
@@ -155,15 +149,14 @@ void ChromeWriter::Head() {
   }
   bool some = false;
   for (const auto& [device, name] : devices) {
-    Raw(some ? ", {\"id\": " : "{\"id\": ");
-    Number(device);
+    Put(some ? ", {\"id\": " : "{\"id\": ", device);
     if (!name.empty()) Raw(", \"name\": " + Quoted(name));
     Raw("}");
     some = true;
   }
-  Raw("],\n\"distributedInfo\": " + DistributedInfo(trace_) + ",\n");
-  Raw("\"producer\": \"crosscut\",\n\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": ");
-  Number(realtime);
+  Put("],\n\"distributedInfo\": ", DistributedInfo(trace_),
+      ",\n\"producer\": \"crosscut\",\n\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": ",
+      realtime);
   Facts();
   Raw(",\n\"traceEvents\": [\n");
 }
@@ -190,14 +183,9 @@ void ChromeWriter::Facts() {
 void ChromeWriter::Metadata(int64_t pid, int64_t tid, std::string_view what,
                             std::string_view args) {
   Begin();
-  Raw("{\"ph\": \"M\", \"name\": \"");
-  Raw(what);
-  Raw("\", \"ts\": ");
-  Us(first_ns_ - base_ns_);
+  Put("{\"ph\": \"M\", \"name\": \"", what, "\", \"ts\": ", Micros{first_ns_ - base_ns_});
   Place(pid, tid);
-  Raw(", \"args\": {");
-  Raw(args);
-  Raw("}}");
+  Put(", \"args\": {", args, "}}");
 }
 
 void ChromeWriter::ProcessRows(uint32_t index) {
@@ -220,25 +208,20 @@ void ChromeWriter::Steps(const trace::Process& process, uint32_t index) {
     Begin();
     Raw("{\"ph\": \"X\", \"cat\": \"user_annotation\", \"name\": \"");
     Raw(has_own_steps_[index] ? "step " : kStep);  // the program's own keep their name
-    Number(step.number);
-    Raw("\", \"ts\": ");
-    Us(step.begin_ns - base_ns_);
-    Raw(", \"dur\": ");
-    Us(step.end_ns - step.begin_ns);
+    Put(step.number, "\", \"ts\": ", Micros{step.begin_ns - base_ns_},
+        ", \"dur\": ", Micros{step.end_ns - step.begin_ns});
     Place(identities_.pid(index), kStepsTid);
-    Raw(", \"args\": {\"stream\": -1, \"correlation\": -1, \"kind\": ");
-    Raw(Quoted(trace_.text(step.kind)));
+    Put(", \"args\": {\"stream\": -1, \"correlation\": -1, \"kind\": ",
+        Quoted(trace_.text(step.kind)));
     if (planned) {
-      Raw(", \"level\": ");
-      Raw(Quoted(trace::StepLevelName(step.level)));
+      Put(", \"level\": ", Quoted(trace::StepLevelName(step.level)));
     }
     if (step.after_switch) Raw(", \"after_switch\": 1");
     if (step.open) Raw(", \"open\": 1");
     if (step.track.valid()) {  // who makes it
-      Raw(", \"thread\": ");
-      Number(places_[step.track.value].second);
+      Put(", \"thread\": ", places_[step.track.value].second);
     }
-    Raw(step.level == 0 ? ", \"control\": 1}}" : "}}");
+    Raw(step.control() ? ", \"control\": 1}}" : "}}");
   }
 }
 
@@ -276,7 +259,7 @@ void ChromeWriter::SpanArgs(const Track& track, uint32_t index, SpanIndex span) 
   if (correlated) Add("correlation", launch != nullptr ? launch->correlation : 0);
   if (!CudaNameOf(index, span).empty()) {
     Key("call");
-    String(trace_.text(trace_.name(track.spans.name[span]).text));
+    String(trace_.name_text(track.spans.name[span]));
   }
   const bool of_file = trace_.name(track.spans.name[span]).category.valid();
   if (!of_file) {
@@ -318,8 +301,7 @@ void ChromeWriter::ShapeArgs(trace::Args::Range args) {
   for (const auto& [key, three] : {std::pair("grid", shape.grid), {"block", shape.block}}) {
     Key(key);
     for (size_t i = 0; i < three.size(); ++i) {
-      Raw(i == 0 ? "[" : ", ");
-      Number(three[i]);
+      Put(i == 0 ? "[" : ", ", three[i]);
     }
     Raw("]");
   }
@@ -368,7 +350,7 @@ std::string_view ChromeWriter::CudaNameOf(uint32_t track, SpanIndex span) const 
   const trace::NameId name = trace_.tracks[track].spans.name[span];
   if (!cuda_names_ || !numbers_->IsCall(name)) return "";
   const ChromeNumbers::Launch* launch = numbers_->FindLaunch(track, span);
-  if (launch == nullptr || trace_.text(trace_.name(name).text).starts_with("cu")) return "";
+  if (launch == nullptr || trace_.name_text(name).starts_with("cu")) return "";
   const std::string_view work = names_.WorkCategory(launch->work);
   if (work == "gpu_memcpy") return "cudaMemcpyAsync";
   return work == "gpu_memset" ? "cudaMemsetAsync" : "cudaLaunchKernel";
@@ -387,21 +369,16 @@ void ChromeWriter::SpanRows(uint32_t index) {
     const std::string_view cuda = CudaNameOf(index, i);
     const std::string_view head = names_.Head(track, i);
     if (!cuda.empty()) {
-      Raw("{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": ");
-      String(cuda);
+      Put("{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": ", Text{cuda});
     } else if (trace_.name(spans.name[i]).text != own_steps_) {
       Raw(head);
     } else {
       Raw(head.substr(0, head.size() - 1));  // without the quote
-      Number(track.args.Find(i, step_key_).value);
-      Raw("\"");
+      Put(track.args.Find(i, step_key_).value, "\"");
     }
     const int64_t begin = BeginOf(spans, wholes, i);
-    Raw(", \"ts\": ");
-    Us(begin - base_ns_);
-    Raw(", \"dur\": ");
-    Us(wholes.end_ns(i) - begin);
-    Raw(place);
+    Put(", \"ts\": ", Micros{begin - base_ns_}, ", \"dur\": ", Micros{wholes.end_ns(i) - begin},
+        place);
     SpanArgs(track, index, i);
     if (!Flush()) return;
   }
@@ -430,10 +407,8 @@ void ChromeWriter::InstantRows(uint32_t index) {
   const auto& place = places_[index];
   const auto instant = [&](int64_t at, std::string_view name, uint32_t args_of) {
     Begin();
-    Raw("{\"ph\": \"i\", \"s\": \"t\", \"cat\": \"cpu_instant_event\", \"name\": ");
-    String(name);
-    Raw(", \"ts\": ");
-    Us(at - base_ns_);
+    Put("{\"ph\": \"i\", \"s\": \"t\", \"cat\": \"cpu_instant_event\", \"name\": ", Text{name},
+        ", \"ts\": ", Micros{at - base_ns_});
     Place(place.first, place.second);
     bool any = false;
     const trace::Args::Range args = track.instant_args.of(args_of);
@@ -445,14 +420,13 @@ void ChromeWriter::InstantRows(uint32_t index) {
       Field(arg);
     }
     if (name == "[memory]") {
-      Raw((any ? ", " : ", \"args\": {") + std::string("\"finished\": false, \"Ev Idx\": "));
-      Number(next_index_++);
+      Put(any ? ", " : ", \"args\": {", "\"finished\": false, \"Ev Idx\": ", next_index_++);
       any = true;
     }
     Raw(any ? "}}" : "}");
   };
   for (uint32_t i = 0; i < track.instants.at_ns.size(); ++i) {
-    instant(track.instants.at_ns[i], trace_.text(trace_.name(track.instants.name[i]).text), i);
+    instant(track.instants.at_ns[i], trace_.name_text(track.instants.name[i]), i);
     if (!Flush()) return;
   }
   for (const trace::Loss& loss : track.losses) {
@@ -485,31 +459,20 @@ void ChromeWriter::FlowRows() {
 
 void ChromeWriter::FlowRow(bool start, int64_t id, const char* kind, uint32_t track, int64_t at) {
   Begin();
-  Raw(start ? "{\"ph\": \"s\", \"id\": " : "{\"ph\": \"f\", \"bp\": \"e\", \"id\": ");
-  Number(id);
-  Raw(", \"cat\": \"");
-  Raw(kind);
-  Raw("\", \"name\": \"");
-  Raw(kind);
-  Raw("\", \"ts\": ");
-  Us(at - base_ns_);
+  Put(start ? "{\"ph\": \"s\", \"id\": " : "{\"ph\": \"f\", \"bp\": \"e\", \"id\": ", id,
+      ", \"cat\": \"", kind, "\", \"name\": \"", kind, "\", \"ts\": ", Micros{at - base_ns_});
   Place(places_[track].first, places_[track].second);
   Raw("}");
 }
 
 void ChromeWriter::CounterRows() {
   for (const trace::CounterSeries& series : trace_.counters) {
-    const std::string name = Quoted(trace_.text(trace_.name(series.name).text));
+    const std::string name = Quoted(trace_.name_text(series.name));
     for (size_t i = 0; i < series.at_ns.size(); ++i) {
       Begin();
-      Raw("{\"ph\": \"C\", \"name\": ");
-      Raw(name);
-      Raw(", \"ts\": ");
-      Us(series.at_ns[i] - base_ns_);
+      Put("{\"ph\": \"C\", \"name\": ", name, ", \"ts\": ", Micros{series.at_ns[i] - base_ns_});
       Place(identities_.pid(series.process.value), 0);
-      Raw(", \"args\": {\"value\": ");
-      Number(series.value[i]);
-      Raw("}}");
+      Put(", \"args\": {\"value\": ", series.value[i], "}}");
       if (!Flush()) return;
     }
   }
@@ -522,16 +485,13 @@ void ChromeWriter::WindowRows() {
   for (const Track& track : trace_.tracks) last = std::max(last, track.end_ns);
   const auto at = [&](std::string_view head, int64_t ns, std::string_view end) {
     Begin();
-    Raw(head);
-    Raw(", \"ts\": ");
-    Us(ns);
-    Raw(end);
+    Put(head, ", \"ts\": ", Micros{ns}, end);
   };
   const int64_t first = first_ns_ - base_ns_;
   at("{\"ph\": \"X\", \"cat\": \"Trace\", \"name\": \"PyTorch Profiler (0)\"", first,
      ", \"dur\": ");
-  Us(last - first_ns_);
-  Raw(R"(, "pid": "Spans", "tid": "PyTorch Profiler", "args": {"Op count": 0}})");
+  Put(Micros{last - first_ns_},
+      R"(, "pid": "Spans", "tid": "PyTorch Profiler", "args": {"Op count": 0}})");
   at(R"({"ph": "M", "name": "process_sort_index")", first,
      R"(, "pid": "Spans", "tid": 0, "args": {"sort_index": 536870912}})");
   at(R"({"ph": "i", "s": "g", "name": "Iteration Start: PyTorch Profiler")", first,

@@ -28,6 +28,17 @@ class ChromeText {
     char text[24];
     buffer_.append(text, std::to_chars(text, text + sizeof text, value).ptr);
   }
+  // Parts of one event after the other: JSON as it is, integers, times and texts.
+  struct Micros {  // as Us
+    int64_t ns;
+  };
+  struct Text {  // as String
+    std::string_view text;
+  };
+  template <class... Parts>
+  void Put(const Parts&... parts) {
+    (PutOne(parts), ...);
+  }
   // Writes ns as microseconds with three decimals.
   void Us(int64_t ns);
   // The same without zeros at the end.
@@ -59,6 +70,11 @@ class ChromeText {
   const Status& status() const { return status_; }
 
  private:
+  void PutOne(std::string_view json) { Raw(json); }
+  void PutOne(int64_t number) { Number(number); }
+  void PutOne(Micros time) { Us(time.ns); }
+  void PutOne(Text text) { String(text.text); }
+
   const trace::Trace& trace_;
   Sink* sink_;
   std::string buffer_;

@@ -78,7 +78,7 @@ TEST_F(CutSpans, TheOperationOfTwoThatCrossMovesToAFurtherRow) {
   std::vector<std::pair<std::string, uint32_t>> seen;
   for (SpanIndex i = 0; i < spans.size(); ++i) {
     if (wholes.first(i) != i) continue;
-    seen.emplace_back(trace_.text(trace_.name(spans.name[i]).text), rows.of(i));
+    seen.emplace_back(trace_.name_text(spans.name[i]), rows.of(i));
   }
   using Seen = std::pair<std::string, uint32_t>;
   EXPECT_THAT(seen, ElementsAre(Seen{"forward", 1}, Seen{"work", 0}, Seen{"launch", 0},

@@ -373,7 +373,7 @@ class PerfettoWriter {
   }
 
   void PutCounter(const trace::CounterSeries& series) {
-    const std::string_view name = trace_.text(trace_.name(series.name).text);
+    const std::string_view name = trace_.name_text(series.name);
     const uint64_t uuid = PutDescriptor(
         process_uuids_[series.process.value], name, [](Builder<Descriptor>& descriptor) {
           descriptor.add_message(Descriptor::kCounter, std::string());

@@ -380,7 +380,7 @@ class XSpaceWriter {
     const auto event = [&](std::string_view name) {
       line->Event(plane->EventName(name, kind.Packed()), Ps(track.instants.at_ns[i] - start), 0);
     };
-    if (unseen) return event(trace_.text(trace_.name(track.instants.name[i]).text));
+    if (unseen) return event(trace_.name_text(track.instants.name[i]));
     const trace::MemoryMark mark = marks_.Read(track.instant_args, i);
     const int64_t bytes = mark.bytes.value_or(0),
                   size = bytes < 0 ? -std::max(bytes, -INT64_MAX) : bytes;
@@ -423,7 +423,7 @@ class XSpaceWriter {
     const auto op = operators_.find(wholes_.Key(track, span));
     if (op == operators_.end() || !op->second.valid()) return;
     note->op = true;
-    line->TextStat(plane->StatName("tf_op"), trace_.text(trace_.name(op->second).text));
+    line->TextStat(plane->StatName("tf_op"), trace_.name_text(op->second));
   }
 
   void PutArg(const trace::Arg& arg, PlaneWriter* plane, LineWriter* line) {

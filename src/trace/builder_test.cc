@@ -34,7 +34,7 @@ std::string Show(const Trace& trace, const Track& track) {
   const Spans& s = track.spans;
   for (size_t i = 0; i < s.size(); ++i) {
     if (i != 0) out += ' ';
-    out += trace.text(trace.name(s.name[i]).text);
+    out += trace.name_text(s.name[i]);
     out += "[" + std::to_string(s.begin_ns[i]) + "," + std::to_string(s.end_ns[i]) + ")";
     if (s.parent[i] != kNoSpan) out += "<" + std::to_string(s.parent[i]);
   }

@@ -47,7 +47,7 @@ bool ParseCodePlace(std::string_view text, CodePlace* place) {
 std::string StackTree::FrameText(Node node) const {
   const Entry& entry = nodes_[node];
   if (!entry.name.valid()) return "";
-  const std::string_view text = trace_.text(trace_.name(entry.name).text);
+  const std::string_view text = trace_.name_text(entry.name);
   CodePlace place;
   if (entry.line == 0 || !ParseCodePlace(text, &place)) return std::string(text);
   return std::string(place.file) + ":" + std::to_string(entry.line) + " " +
@@ -57,7 +57,7 @@ std::string StackTree::FrameText(Node node) const {
 size_t StackTree::FrameBytes(Node node) const {
   const Entry& entry = nodes_[node];
   constexpr size_t kLine = 12;
-  return entry.name.valid() ? trace_.text(trace_.name(entry.name).text).size() + kLine : 0;
+  return entry.name.valid() ? trace_.name_text(entry.name).size() + kLine : 0;
 }
 
 std::string StackTree::Text(Node node) const {

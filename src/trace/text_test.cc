@@ -45,7 +45,7 @@ gap Something is missing.
   EXPECT_EQ(trace.text(trace.processes[1].why_incomplete), "killed by signal 9");
   const Track& main = trace.tracks[0];
   ASSERT_EQ(main.spans.size(), 2u);
-  EXPECT_EQ(trace.text(trace.name(main.spans.name[0]).text), "forward");
+  EXPECT_EQ(trace.name_text(main.spans.name[0]), "forward");
   EXPECT_EQ(trace.name(main.spans.name[1]).layer, Layer::kFramework);
   EXPECT_EQ(main.spans.parent[1], 0u);
   std::vector<Arg> args;

@@ -195,6 +195,7 @@ struct Step {
   bool open = false;
   TrackId track = {};  // the one that began it; none: not known
 
+  bool control() const { return level == kControlLevel; }
   bool left_out() const { return level == kMarksLevel; }  // by the budget: only marks are known
   bool profiled() const { return DetailOf(level) > 1; }
 };
@@ -307,6 +308,11 @@ struct Trace {
   bool KnowsTimeOfDay() const { return realtime_offset_ns != 0 || clock == "CLOCK_REALTIME"; }
   const Name& name(NameId id) const { return names[id.value]; }
   std::string_view text(StringId id) const { return strings.Get(id); }
+  // The text of a name, "" for none, and of a span's.
+  std::string_view name_text(NameId id) const { return id.valid() ? text(name(id).text) : ""; }
+  std::string_view span_text(TrackId track, SpanIndex span) const {
+    return name_text(tracks[track.value].spans.name[span]);
+  }
   // A process as people know it, "train.py (pid 4711)"; by its key where its program is not known.
   std::string title(ProcessId process) const;
   // Whether the argument is a number that is no 64-bit integer; sets `*real` to it.

@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <system_error>
 
 #include "src/base/descriptors.h"
 #include "src/base/nearest.h"
 #include "src/base/shown_text.h"
+#include "src/verbs/runs.h"
 
 namespace crosscut::verbs {
 namespace {
@@ -106,13 +106,6 @@ Status CopyInto(const std::string& folder, const std::vector<std::string>& input
   return {};
 }
 
-std::string LocalTime(time_t seconds) {
-  tm parts{};
-  localtime_r(&seconds, &parts);
-  char text[40];
-  return {text, strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts)};
-}
-
 Status NoSuch(const std::string& name) {
   const std::vector<std::string> names = Sorted(kFolder);
   if (names.empty()) {
@@ -155,8 +148,8 @@ Result<Output> ListBaselines() {
     const size_t inputs = Sorted(PathOf(name)).size();
     std::string line = base::ShownText(name);
     line.resize(std::max(width, line.size()) + 2, ' ');
-    out.text += line + (there ? LocalTime(facts.st_mtime) : "") + "  " + std::to_string(inputs) +
-                (inputs == 1 ? " run" : " runs") + "  " +
+    out.text += line + (there ? LocalTime(int64_t{facts.st_mtime} * 1'000'000'000) : "") + "  " +
+                std::to_string(inputs) + (inputs == 1 ? " run" : " runs") + "  " +
                 std::to_string((BytesIn(PathOf(name)) + 1023) / 1024) + " KiB\n";
   }
   return out;

@@ -102,11 +102,11 @@ report::ReportData StepsOf(const Input& input) {
 
 std::string Render(compare::Comparison comparison, const DiffOptions& options,
                    std::vector<std::string> gaps, const Input& first_a, const Input& first_b) {
-  if (options.format == DiffFormat::kText) {
+  if (options.format == ReportFormat::kText) {
     return report::RenderText(DocumentOf(comparison, options, gaps),
                               {options.width, options.color, options.whole});
   }
-  if (options.format == DiffFormat::kMarkdown) {
+  if (options.format == ReportFormat::kMarkdown) {
     return report::RenderMarkdown(DocumentOf(comparison, options, gaps));
   }
   report::ReportData data;
@@ -119,7 +119,7 @@ std::string Render(compare::Comparison comparison, const DiffOptions& options,
   if (!differences.empty()) data.facts.emplace_back("Differs", std::move(differences));
   data.gaps = std::move(gaps);
   data.tables = std::move(comparison.tables);
-  if (options.format == DiffFormat::kJson) return report::RenderReportJson(data);
+  if (options.format == ReportFormat::kJson) return report::RenderReportJson(data);
   return report::RenderComparisonHtml(data, comparison.answer.headline, StepsOf(first_a),
                                       StepsOf(first_b));
 }

@@ -6,17 +6,12 @@
 
 #include "src/base/status.h"
 #include "src/verbs/input.h"
+#include "src/verbs/report.h"
 
 namespace crosscut::verbs {
 
-enum class DiffFormat { kText, kMarkdown, kJson, kHtml };
-
-struct DiffOptions {
+struct DiffOptions : View {       // of any format but kSummary
   std::vector<std::string> a, b;  // runs, files or baselines of either side, at least one each
-  DiffFormat format = DiffFormat::kText;
-  int width = 100;  // as ReportOptions
-  bool color = false;
-  bool whole = true;
 };
 
 struct DiffOutput {

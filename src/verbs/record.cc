@@ -61,8 +61,6 @@ class Talk {
   int lines_ = 0;
 };
 
-std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 std::string WithoutPy(const std::string& script) {
   return script.ends_with(".py") ? script.substr(0, script.size() - 3) : script;
 }

@@ -16,11 +16,14 @@ enum class ReportFormat { kText, kMarkdown, kJson, kHtml, kSummary };
 // The format that a file's name ends with: .html, .htm, .md, .markdown, .json; text for others.
 ReportFormat ReportFormatOf(std::string_view file);
 
-struct ReportOptions {
+struct View {
   ReportFormat format = ReportFormat::kText;
-  int width = 100;             // columns of the terminal (text)
-  bool color = false;          // whether the text may hold ANSI colours
-  bool whole = true;           // whether the text has names whole, however wide its lines get
+  int width = 100;     // columns of the terminal (text)
+  bool color = false;  // whether the text may hold ANSI colours
+  bool whole = true;   // whether the text has names whole, however wide its lines get
+};
+
+struct ReportOptions : View {
   std::vector<int64_t> steps;  // their spans are on the page before those of others (html)
 };
 

@@ -49,14 +49,6 @@ void AddRuns(const std::string& folder, const std::string& prefix, std::vector<F
   }
 }
 
-std::string LocalTime(int64_t realtime_ns) {
-  const time_t seconds = realtime_ns / 1'000'000'000;
-  tm parts{};
-  localtime_r(&seconds, &parts);
-  char text[40];
-  return {text, strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts)};
-}
-
 constexpr size_t kColumns = 6;
 using Row = std::array<std::string, kColumns>;
 
@@ -121,6 +113,14 @@ std::string Cut(std::string line, size_t width) {
 }
 
 }  // namespace
+
+std::string LocalTime(int64_t realtime_ns) {
+  const time_t seconds = realtime_ns / 1'000'000'000;
+  tm parts{};
+  localtime_r(&seconds, &parts);
+  char text[40];
+  return {text, strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts)};
+}
 
 bool IsRun(const std::string& path) {
   FoundRun run;

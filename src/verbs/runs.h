@@ -20,6 +20,9 @@ struct FoundRun {
 // mentioned. kNotFound where `folder` is no folder.
 Result<std::vector<FoundRun>> FindRuns(const std::string& folder);
 
+// "2026-11-21 12:40:02", where we are.
+std::string LocalTime(int64_t realtime_ns);
+
 // Whether there is a run at `path`.
 bool IsRun(const std::string& path);
 

@@ -81,17 +81,9 @@ std::vector<std::string> ShownCells(const analyze::Table& table, size_t row, int
   return cells;
 }
 
-bool IsTable(const std::string& name) {
-  const auto& tables = analyze::TableList();
-  return std::any_of(tables.begin(), tables.end(),
-                     [&](const analyze::TableEntry& entry) { return name == entry.name; });
-}
+bool IsTable(const std::string& name) { return analyze::FindTable(name) != nullptr; }
 
-std::vector<std::string> TableNames() {
-  std::vector<std::string> names;
-  for (const analyze::TableEntry& entry : analyze::TableList()) names.emplace_back(entry.name);
-  return names;
-}
+std::vector<std::string> TableNames() { return analyze::TableNames(); }
 
 std::string ListTables() {
   size_t width = 0;

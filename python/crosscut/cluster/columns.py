@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -19,35 +20,41 @@ class Rows:
     """Rows of a table whose chunks share their dictionaries. Each column becomes an array when it
     is asked for: all of them together would be large."""
 
-    def __init__(self, table: pa.Table, kept: Flags | None = None) -> None:
+    def __init__(self, table: pa.Table) -> None:
         self._table = table
-        self._kept = kept
+        self._kept: Flags | None = None
 
     def only(self, kept: Flags) -> Rows:
         """Those for which `kept` is true. Requires: all rows are there."""
-        return Rows(self._table, kept)
-
-    def __len__(self) -> int:
-        return self._table.num_rows if self._kept is None else int(self._kept.sum())
+        rows = copy(self)
+        rows._kept = kept
+        return rows
 
     def numbers(self, name: str) -> Integers:
         """A column of integers, ABSENT for those that are not known."""
-        column = self._table.column(name)
-        if column.null_count:
-            column = column.cast(pa.int64()).fill_null(ABSENT)
-        cells = column.to_numpy()
-        return cells if self._kept is None else cells[self._kept]
+        return self._chosen(self._all_numbers(name))
 
     def codes(self, name: str) -> Integers:
         """A column of texts, as places in `texts(name)`."""
-        chunks = [chunk.indices.to_numpy() for chunk in self._table.column(name).chunks]
-        cells = np.concatenate(chunks) if chunks else np.zeros(0, np.int32)
-        return cells if self._kept is None else cells[self._kept]
+        return self._chosen(self._all_codes(name))
 
     def texts(self, name: str) -> list[str]:
         """The texts that occur in a column."""
         column = self._table.column(name)
         return column.chunk(0).dictionary.to_pylist() if column.num_chunks else []
+
+    def _chosen(self, cells: Integers) -> Integers:
+        return cells if self._kept is None else cells[self._kept]
+
+    def _all_numbers(self, name: str) -> Integers:
+        column = self._table.column(name)
+        if column.null_count:
+            column = column.cast(pa.int64()).fill_null(ABSENT)
+        return column.to_numpy()
+
+    def _all_codes(self, name: str) -> Integers:
+        chunks = [chunk.indices.to_numpy() for chunk in self._table.column(name).chunks]
+        return np.concatenate(chunks) if chunks else np.zeros(0, np.int32)
 
 
 def dense(keys: Integers) -> tuple[Integers, int]:

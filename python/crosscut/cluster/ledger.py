@@ -40,7 +40,7 @@ from crosscut.cluster.columns import (
 )
 from crosscut.cluster.partial import SHARD
 from crosscut.cluster.shards import Shard
-from crosscut.cluster.spool import InMemory, Spooled, SpooledRows
+from crosscut.cluster.spool import InMemory, Spooled
 
 # Names by which ranks may move different numbers of bytes.
 _UNEVEN = re.compile("gather|scatter|all_to_all|alltoall")
@@ -107,7 +107,7 @@ class _Block:
     """Calls of some shards, all of them, that may match. `ids`: the meeting of each. Columns that
     were read stay until forget()."""
 
-    def __init__(self, rows: Rows | SpooledRows, of: _Shards) -> None:
+    def __init__(self, rows: Rows, of: _Shards) -> None:
         self.rows, self.of = rows, of
         self.shard = rows.numbers(SHARD)
         self.ids: Integers = np.zeros(0, np.int32)
@@ -231,7 +231,7 @@ def fold(calls: InMemory | Spooled | None, shards: list[Shard]) -> Folded:
     return done
 
 
-def _split(rows: Rows | SpooledRows, of: _Shards, twice: Flags, aside: list[pa.Table]) -> Flags:
+def _split(rows: Rows, of: _Shards, twice: Flags, aside: list[pa.Table]) -> Flags:
     """Which calls may match; the others of ranks are counted in `aside`."""
     shard = rows.numbers(SHARD)
     ranked = of.rank[shard] >= 0
@@ -243,7 +243,7 @@ def _split(rows: Rows | SpooledRows, of: _Shards, twice: Flags, aside: list[pa.T
     return ranked & ~stated_twice & ~unknown
 
 
-def _pairs(rows: Rows | SpooledRows) -> Flags:
+def _pairs(rows: Rows) -> Flags:
     """Which calls are between two ranks."""
     pair = _named(rows.texts("kind"), lambda kind: kind == "pair")[rows.codes("kind")]
     return np.asarray(pair | (rows.numbers("peer") >= 0))
@@ -253,7 +253,7 @@ def _sends(name: str) -> bool:
     return "send" in name.lower()
 
 
-def _between_known(rows: Rows | SpooledRows, of: _Shards) -> Flags:
+def _between_known(rows: Rows, of: _Shards) -> Flags:
     """Of which transfers it is known between which ranks of the job, and in which direction: groups
     of fewer ranks number these by themselves."""
     one_way = _named(rows.texts("name"), lambda name: _sends(name) != ("recv" in name.lower()))
@@ -290,7 +290,7 @@ def _stated_twice(calls: InMemory | Spooled, of: _Shards) -> Flags:
     return twice
 
 
-def _set_aside(rows: Rows | SpooledRows, of: _Shards, reason: str) -> pa.Table:
+def _set_aside(rows: Rows, of: _Shards, reason: str) -> pa.Table:
     """Calls that are in no meeting, counted by restart, group, place and name."""
     restart = of.restart[rows.numbers(SHARD)]
     codes = {name: rows.codes(name) for name in ("group", "place", "name")}

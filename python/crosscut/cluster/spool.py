@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from crosscut.cluster import spec
-from crosscut.cluster.columns import Flags, Integers, Rows, column_of
+from crosscut.cluster.columns import Integers, Rows, column_of
 from crosscut.cluster.partial import SHARD, Conflict
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt(3)
@@ -93,34 +93,20 @@ class Piece:
         return self.rows
 
 
-class SpooledRows:
-    """Rows of consecutive shards; as columns.Rows."""
+class SpooledRows(Rows):
+    """Rows of consecutive shards in a spool."""
 
-    def __init__(self, spool: Spool, parts: Sequence[tuple[Piece, int, int]], shard: Integers,
-                 kept: Flags | None = None) -> None:
-        self._spool, self._parts, self._shard, self._kept = spool, parts, shard, kept
+    def __init__(self, spool: Spool, parts: Sequence[tuple[Piece, int, int]],
+                 shard: Integers) -> None:
+        self._spool, self._parts, self._shard = spool, parts, shard
+        self._kept = None
 
-    def only(self, kept: Flags) -> SpooledRows:
-        """Those for which `kept` is true. Requires: all rows are there."""
-        return SpooledRows(self._spool, self._parts, self._shard, kept)
+    def _all_numbers(self, name: str) -> Integers:
+        return self._shard if name == SHARD else self._all_codes(name)
 
-    def __len__(self) -> int:
-        return len(self._shard) if self._kept is None else int(self._kept.sum())
-
-    def _cells(self, name: str) -> Integers:
-        cells = np.concatenate([self._spool.read(piece, name, first, end)
-                                for piece, first, end in self._parts])
-        return cells if self._kept is None else cells[self._kept]
-
-    def numbers(self, name: str) -> Integers:
-        """A column of integers, ABSENT for those that are not known."""
-        if name == SHARD:
-            return self._shard if self._kept is None else self._shard[self._kept]
-        return self._cells(name)
-
-    def codes(self, name: str) -> Integers:
-        """A column of texts, as places in `texts(name)`."""
-        return self._cells(name)
+    def _all_codes(self, name: str) -> Integers:
+        return np.concatenate([self._spool.read(piece, name, first, end)
+                               for piece, first, end in self._parts])
 
     def texts(self, name: str) -> list[str]:
         """The texts that occur in the column of any row."""
@@ -132,7 +118,7 @@ class SpooledRows:
         for name, kind in spec.LEDGER_TYPES.items():
             if name in spec.LEDGER_TEXTS:
                 columns.append(pa.DictionaryArray.from_arrays(
-                    pa.array(self._cells(name)), pa.array(self.texts(name), pa.string())))
+                    pa.array(self.codes(name)), pa.array(self.texts(name), pa.string())))
             else:
                 columns.append(column_of(self.numbers(name)).cast(kind))
         return pa.table(columns, names=[SHARD, *spec.LEDGER_TYPES])

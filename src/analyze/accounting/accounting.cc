@@ -11,9 +11,7 @@ namespace {
 // How many operations begin in a step that has them recorded, on average; of all threads.
 double OperationsPerStep(const trace::Trace& trace, const Accounting& a, uint32_t process) {
   const std::vector<trace::Step>& steps = trace.processes[process].steps;
-  const auto known = [](const trace::Step& step) {
-    return step.level != trace::kControlLevel && !step.open;
-  };
+  const auto known = [](const trace::Step& step) { return !step.control() && !step.open; };
   const auto count = std::count_if(steps.begin(), steps.end(), known);
   int64_t operations = 0;
   for (const uint32_t t : a.tracks[process].host) {

@@ -32,7 +32,7 @@ inline constexpr int kResources = 32;
 // it moves one track from a resource to another, perhaps because a probe's event begins there:
 // MoveChange.
 inline constexpr uint32_t kSet = uint32_t{1} << 31;
-enum class What : uint32_t { kOperation = 0, kStep = 1, kPause = 2, kPart = 3 };
+enum class What : uint32_t { kOperation = 0, kStretch = 1, kPause = 2, kPart = 3 };
 inline constexpr uint32_t kMaxValue = (1 << 29) - 1;
 inline constexpr uint32_t SetChange(What what, uint32_t value) {
   return kSet | static_cast<uint32_t>(what) << 29 | value;

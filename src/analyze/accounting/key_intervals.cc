@@ -9,30 +9,23 @@ namespace {
 class KeyFold {
  public:
   KeyFold(const ProcessEvents& events, const std::function<void(const KeyInterval&)>& visit)
-      : events_(events), visit_(visit) {}
+      : state_(events), visit_(visit) {}
 
   void Apply(uint32_t change) {
-    if (!(change & kSet)) {
+    if (change & kSet) {
+      state_.Set(change);
+    } else {
       presence_.Move(change);
-    } else if (WhatOf(change) == What::kOperation) {
-      operation_ = ValueOf(change);
-    } else if (WhatOf(change) == What::kStep) {
-      control_now_ = control_begins_ = events_.control[ValueOf(change)] != 0;
-      left_out_now_ = events_.left_out[ValueOf(change)] != 0;
-    } else if (WhatOf(change) == What::kPause) {
-      paused_ = ValueOf(change) != 0;
     }
   }
 
   void Advance(int64_t from, int64_t until) {
-    if (control_begins_) control_operation_ = operation_;
-    control_begins_ = false;
-    if (paused_) return Finish();
-    const uint32_t operation = control_now_ ? control_operation_ : operation_;
-    const uint32_t index = presence_.Index();
-    const LayerSet layers = kLayerSets[control_now_    ? kControlIndex
-                                       : left_out_now_ ? LeftOutIndex(index)
-                                                       : index];
+    state_.Pass();
+    if (state_.paused()) return Finish();
+    const uint32_t operation = state_.operation(), index = presence_.Index();
+    const LayerSet layers = kLayerSets[state_.nothing_known() ? kControlIndex
+                                       : state_.all_known()   ? index
+                                                              : LeftOutIndex(index)];
     if (open_ && now_.operation == operation && now_.layers == layers) {
       now_.end_ns = until;
       return;
@@ -49,13 +42,11 @@ class KeyFold {
   }
 
  private:
-  const ProcessEvents& events_;
+  ProcessState state_;
   const std::function<void(const KeyInterval&)>& visit_;
   Presence presence_;
   KeyInterval now_;
-  uint32_t operation_ = 0, control_operation_ = 0;
-  bool open_ = false, control_now_ = false, control_begins_ = false, left_out_now_ = false;
-  bool paused_ = false;
+  bool open_ = false;
 };
 
 }  // namespace

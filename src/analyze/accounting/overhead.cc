@@ -124,7 +124,7 @@ Estimates EstimatesOf(const Inflation& inflation, const Scale& scale, const trac
   Switched after, control;
   for (const StepCell& cell : overlap.steps) {
     if (!process.steps[cell.step].after_switch) continue;
-    Switched& sum = process.steps[cell.step].level == 0 ? control : after;
+    Switched& sum = process.steps[cell.step].control() ? control : after;
     (cell.layers == kOursAlone ? sum.timed_ns : sum.ns) += static_cast<double>(cell.ns);
     sum.probe_ns += static_cast<double>(cell.probe_ps) / 1000;
   }
@@ -196,7 +196,7 @@ std::vector<bool> SettlingControlSteps(const trace::Process& process) {
   std::unordered_map<uint32_t, int64_t> settled;  // by kind: how many more are behind those
   for (size_t begin = 0, end = 0; begin < steps.size(); begin = end) {
     while (end < steps.size() && steps[end].level == steps[begin].level) ++end;
-    if (steps[begin].level != trace::kControlLevel || end - begin < 2 * kSettling) continue;
+    if (!steps[begin].control() || end - begin < 2 * kSettling) continue;
     for (size_t i = begin; i < end; ++i) {
       settling[i] = i < begin + kSettling;
       settled[steps[i].kind.value] += settling[i] ? -1 : 1;

@@ -62,23 +62,7 @@ void AddProcess(const trace::Process& p, const Accounting& a, const ProcessAccou
 
 int64_t Nanoseconds(double ps) { return std::llround(ps / 1000); }
 
-struct Rows {
-  Texts probe;
-  Integers count, inside, outside, total, low, high, subtracted;
-
-  void Add(std::string_view name, int64_t n, const ProbeSum& s) {
-    probe.push_back(name);
-    count.push_back(n);
-    inside.push_back(Nanoseconds(s.inside));
-    outside.push_back(Nanoseconds(s.outside));
-    total.push_back(inside.back() + outside.back());
-    low.push_back(Nanoseconds(s.low));
-    high.push_back(Nanoseconds(s.high));
-    subtracted.push_back(Nanoseconds(s.subtracted));
-  }
-};
-
-ProbeSum Real(int64_t ns, int64_t subtracted_ns) {
+ProbeSum Timed(int64_t ns, int64_t subtracted_ns) {
   const double ps = static_cast<double>(ns) * 1000;
   return {true, 0, ps, 0, ps, ps, static_cast<double>(subtracted_ns) * 1000};
 }
@@ -123,38 +107,36 @@ Table OverheadTable(const trace::Trace& trace, const Context& context) {
       if (cell.layers == kOursAlone) timed += cell.ns;
     }
   }
-  Rows rows;
+  TableRows table("overhead", Text("probe"), Integer("count"), Integer("inside_ns"),
+                  Integer("outside_ns"), Integer("total_ns"), Integer("low_ns"), Integer("high_ns"),
+                  Integer("subtracted_ns"));
+  const auto add = [&](std::string_view name, int64_t n, const ProbeSum& s) {
+    const int64_t inside = Nanoseconds(s.inside), outside = Nanoseconds(s.outside);
+    table.Add(name, n, inside, outside, inside + outside, Nanoseconds(s.low), Nanoseconds(s.high),
+              Nanoseconds(s.subtracted));
+  };
   for (size_t i = 1; i < none.size(); ++i) {
     ProbeSum& sum = sums.switched[i];
     const std::string name(trace.text(a.names.probes[i]));
     sum.AddOwn(a.own[i]);
-    if (sum.known) rows.Add(name, sum.count, sum);
+    if (sum.known) add(name, sum.count, sum);
     const ProbeSum& more = sums.unswitched[i];
-    if (more.known) rows.Add(name + ", also in control steps", more.count, more);
+    if (more.known) add(name + ", also in control steps", more.count, more);
   }
-  if (switches.count > 0) rows.Add("step plan: switch", switches.count, switches.sum());
-  rows.Add("timed", kMissing, Real(timed, timed));
-  if (starting > 0) rows.Add("before the window", kMissing, Real(starting, 0));
-  rows.Add("unplaced", kMissing, Real(unplaced, -unplaced));
-  return MakeTable("overhead", MakeColumn("probe", rows.probe), MakeColumn("count", rows.count),
-                   MakeColumn("inside_ns", rows.inside), MakeColumn("outside_ns", rows.outside),
-                   MakeColumn("total_ns", rows.total), MakeColumn("low_ns", rows.low),
-                   MakeColumn("high_ns", rows.high), MakeColumn("subtracted_ns", rows.subtracted));
+  if (switches.count > 0) add("step plan: switch", switches.count, switches.sum());
+  add("timed", kMissing, Timed(timed, timed));
+  if (starting > 0) add("before the window", kMissing, Timed(starting, 0));
+  add("unplaced", kMissing, Timed(unplaced, -unplaced));
+  return table.Make();
 }
 
 Table OverheadLevelsTable(const trace::Trace& trace, const Context& context) {
-  Texts process, level;
-  Integers steps, blocks, step;
-  std::array<Reals, 3> ratio;
+  TableRows table("overhead_levels", Text("process"), Text("level"), Integer("steps"),
+                  Integer("blocks"), Integer("step_ns"), Real("inflation"), Real("inflation_low"),
+                  Real("inflation_high"));
   const auto add = [&](uint32_t p, std::string_view name, const LevelInflation& l) {
-    process.push_back(context.process_label({p}));
-    level.emplace_back(name);
-    steps.push_back(l.steps);
-    blocks.push_back(l.blocks);
-    step.push_back(std::llround(l.step_ns));
-    ratio[0].push_back(l.ratio);
-    ratio[1].push_back(l.low);
-    ratio[2].push_back(l.high);
+    table.Add(context.process_label({p}), name, l.steps, l.blocks, std::llround(l.step_ns), l.ratio,
+              l.low, l.high);
   };
   const auto name_of = [](uint8_t level) -> std::string_view {
     if (level == kToControlArm) return "control, first after a switch";
@@ -171,10 +153,7 @@ Table OverheadLevelsTable(const trace::Trace& trace, const Context& context) {
     }
     add(p, "all", MeanInflation(i));
   }
-  return MakeTable("overhead_levels", MakeColumn("process", process), MakeColumn("level", level),
-                   MakeColumn("steps", steps), MakeColumn("blocks", blocks),
-                   MakeColumn("step_ns", step), MakeColumn("inflation", ratio[0]),
-                   MakeColumn("inflation_low", ratio[1]), MakeColumn("inflation_high", ratio[2]));
+  return table.Make();
 }
 
 // That the recording kept to, as a share of the program's own time; NaN: none.
@@ -189,48 +168,30 @@ double BudgetOf(const trace::Trace& trace, const trace::Process& process) {
 }
 
 Table OverheadCheckTable(const trace::Trace& trace, const Context& context) {
-  Texts process, message;
-  Integers checked, control, control_blocks, profiled, profiled_blocks, step, control_step;
-  Reals ratio, low, high, scale, scale_low, scale_high, cost, cost_low, cost_high, wander, budget;
+  TableRows table("overhead_check", Text("process"), Integer("checked"), Text("message"),
+                  Integer("control_steps"), Integer("control_blocks"), Integer("profiled_steps"),
+                  Integer("profiled_blocks"), Real("inflation"), Real("inflation_low"),
+                  Real("inflation_high"), Real("scale"), Real("scale_low"), Real("scale_high"),
+                  Integer("step_ns"), Integer("control_step_ns"), Real("cost"), Real("cost_low"),
+                  Real("cost_high"), Real("wander"), Real("budget"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     if (trace.processes[p].steps.empty()) continue;
-    const Inflation& i = context.Shared<Accounting>().processes[p].inflation;
-    const Scale& s = context.Shared<Accounting>().processes[p].scale;
-    process.push_back(context.process_label({p}));
-    checked.push_back(i.checked);
-    message.push_back(i.checked ? "" : "not checked: " + i.why_not);
-    control.push_back(i.control_steps);
-    control_blocks.push_back(i.control_blocks);
-    profiled.push_back(i.profiled_steps);
-    profiled_blocks.push_back(i.profiled_blocks);
-    for (auto [column, value] : {std::pair{&ratio, i.ratio}, {&low, i.low}, {&high, i.high}}) {
-      column->push_back(i.checked ? value : std::nan(""));
-    }
-    scale.push_back(s.value);
-    scale_low.push_back(s.low);
-    scale_high.push_back(s.high);
-    for (auto [column, value] :
-         {std::pair{&cost, s.value}, {&cost_low, s.low}, {&cost_high, s.high}}) {
-      const double ours = i.timed_ns + value * i.estimated_ns;
-      column->push_back(i.checked ? ours / i.step_ns : std::nan(""));
-    }
-    if (i.checked) cost_high.back() += ControlFloor(i) * i.control_step_ns / i.step_ns;
-    wander.push_back(context.Shared<Accounting>().processes[p].wander);
-    budget.push_back(BudgetOf(trace, trace.processes[p]));
-    step.push_back(i.checked ? std::llround(i.step_ns) : kMissing);
-    control_step.push_back(i.checked ? std::llround(i.control_step_ns) : kMissing);
+    const ProcessAccount& account = context.Shared<Accounting>().processes[p];
+    const Inflation& i = account.inflation;
+    const Scale& s = account.scale;
+    const auto known = [&](double value) { return i.checked ? value : std::nan(""); };
+    const auto length = [&](double ns) { return i.checked ? std::llround(ns) : kMissing; };
+    const auto cost = [&](double scale, double floor) {
+      const double ours = i.timed_ns + scale * i.estimated_ns;
+      return known(ours / i.step_ns + floor * i.control_step_ns / i.step_ns);
+    };
+    table.Add(context.process_label({p}), i.checked, i.checked ? "" : "not checked: " + i.why_not,
+              i.control_steps, i.control_blocks, i.profiled_steps, i.profiled_blocks,
+              known(i.ratio), known(i.low), known(i.high), s.value, s.low, s.high,
+              length(i.step_ns), length(i.control_step_ns), cost(s.value, 0), cost(s.low, 0),
+              cost(s.high, ControlFloor(i)), account.wander, BudgetOf(trace, trace.processes[p]));
   }
-  return MakeTable("overhead_check", MakeColumn("process", process), MakeColumn("checked", checked),
-                   MakeColumn("message", message), MakeColumn("control_steps", control),
-                   MakeColumn("control_blocks", control_blocks),
-                   MakeColumn("profiled_steps", profiled),
-                   MakeColumn("profiled_blocks", profiled_blocks), MakeColumn("inflation", ratio),
-                   MakeColumn("inflation_low", low), MakeColumn("inflation_high", high),
-                   MakeColumn("scale", scale), MakeColumn("scale_low", scale_low),
-                   MakeColumn("scale_high", scale_high), MakeColumn("step_ns", step),
-                   MakeColumn("control_step_ns", control_step), MakeColumn("cost", cost),
-                   MakeColumn("cost_low", cost_low), MakeColumn("cost_high", cost_high),
-                   MakeColumn("wander", wander), MakeColumn("budget", budget));
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

@@ -52,19 +52,19 @@ using Costs = std::array<trace::ProbeCost, kMaxProbes + 1>;
 class OverlapFold {
  public:
   OverlapFold(const ProcessEvents& events, const Costs& costs, ProcessOverlap* out)
-      : events_(events),
-        costs_(costs),
-        out_(out),
-        has_steps_(std::any_of(events.events.begin(), events.events.end(),
-                               [](const auto& event) { return event.step != 0; })) {}
+      : state_(events), costs_(costs), out_(out) {}
 
   void Apply(uint32_t change) {
-    if (change & kSet) {
-      Set(WhatOf(change), ValueOf(change));
+    if (!(change & kSet)) {
+      presence_.Move(change);
+      if (MoveProbe(change) != 0) CountProbe(MoveProbe(change), MoveOfLead(change));
       return;
     }
-    presence_.Move(change);
-    if (MoveProbe(change) != 0) CountProbe(MoveProbe(change), MoveOfLead(change));
+    const What what = WhatOf(change);
+    if (what == What::kStretch || (what != What::kPause && !state_.nothing_known())) Flush();
+    if (what == What::kStretch) EndStep();
+    state_.Set(change);
+    special_ = state_.paused() || !state_.all_known();
   }
 
   void Advance(int64_t from, int64_t until) {
@@ -80,40 +80,16 @@ class OverlapFold {
     PlacePending();
     Flush();
     EndStep();
-    PlaceAfterStep(/*last=*/true);
     out_->cells = cells_.all();
     for (const Cell& c : out_->cells) out_->window_ns += c.ns;
   }
 
  private:
-  void Set(What what, uint32_t value) {
-    if (what == What::kOperation) {
-      if (!control_now_) Flush();
-      operation_ = value;
-    } else if (what == What::kPart) {
-      if (!control_now_) Flush();
-      found_ = value;
-    } else if (what == What::kStep) {
-      Flush();
-      EndStep();
-      step_ = events_.in_step(value) ? value : 0;
-      serving_now_ = value == events_.serving();
-      if (step_ != 0 || serving_now_) PlaceAfterStep(/*last=*/false);
-      steps_begun_ |= step_ != 0 || serving_now_;
-      control_now_ = control_begins_ = events_.control[value] != 0;
-      left_out_now_ = events_.left_out[value] != 0;
-    } else {
-      paused_ = value != 0;
-    }
-    special_ = control_now_ || left_out_now_ || paused_;
-  }
-
   void AdvanceSpecial(int64_t ns) {
-    if (control_begins_) control_operation_ = operation_, control_found_ = found_;
-    control_begins_ = false;
-    if (paused_) {
+    state_.Pass();
+    if (state_.paused()) {
       out_->excluded_ns += ns;
-    } else if (control_now_) {
+    } else if (state_.nothing_known()) {
       sums_.Add(kControlIndex, ns, 0);
     } else {
       Reach(LeftOutIndex(presence_.Index()), ns);
@@ -152,7 +128,7 @@ class OverlapFold {
       ++n.other;
       return;
     }
-    if (control_now_) return;
+    if (state_.nothing_known()) return;
     pending_.push_back(
         {probe, costs_[probe].inside_ps / sharing, costs_[probe].unswitched_ps / sharing});
     const Pending outside = {probe, costs_[probe].outside_ps / sharing, 0};
@@ -164,93 +140,58 @@ class OverlapFold {
   }
 
   void Flush() {
-    sums_.Drain([this](uint32_t index, const Sums::Sum& sum) {
-      const bool control = control_now_ && index == kControlIndex;
-      Cell cell = {control ? control_operation_ : operation_, kLayerSets[index], sum.ns, sum.ps,
-                   events_.after_switch[step_] != 0 ? sum.ns : 0};
+    const Stretch& now = state_.stretch();
+    sums_.Drain([&](uint32_t index, const Sums::Sum& sum) {
+      Cell cell = {state_.operation(), kLayerSets[index], sum.ns, sum.ps,
+                   now.after_switch ? sum.ns : 0};
       cell.unswitched_ps = sum.unswitched_ps;
-      cell.part = control_now_     ? WindowPart::kControl
-                  : left_out_now_  ? WindowPart::kLeftOut
-                  : step_ != 0     ? WindowPart::kSteps
-                  : serving_now_   ? WindowPart::kRequests
-                  : events_.serves ? WindowPart::kBetweenRequests
-                                   : WindowPart::kBetween;
-      cell.control = control;
-      cell.found = control ? control_found_ : found_;
-      if (step_ != 0) {
-        Cell whole = cell;
-        whole.found = 0;
-        step_cells_.Add(whole);
-      } else if (steps_begun_ && !serving_now_) {
-        after_step_.Add(cell);
-        return;
-      } else if (!steps_begun_) {
-        cell.part = has_steps_ ? WindowPart::kStartUp : WindowPart::kWhole;
-      }
+      cell.part = now.part;
+      cell.control = state_.nothing_known() && index == kControlIndex;
+      cell.found = state_.found();
       cells_.Add(cell);
+      cell.found = 0;
+      if (now.step != 0) step_cells_.Add(cell);
     });
   }
 
   void EndStep() {
-    if (step_ == 0) return;
     for (const Cell& cell : step_cells_.all()) {
-      out_->steps.push_back(
-          {step_ - 1, cell.operation, cell.layers, cell.ns, cell.probe_ps, cell.unswitched_ps});
+      out_->steps.push_back({state_.stretch().step - 1, cell.operation, cell.layers, cell.ns,
+                             cell.probe_ps, cell.unswitched_ps});
     }
     step_cells_.Clear();
   }
 
-  // What came after the last step is the shutdown if no other one begins.
-  void PlaceAfterStep(bool last) {
-    for (Cell cell : after_step_.all()) {
-      if (last) cell.part = WindowPart::kShutdown;
-      cells_.Add(cell);
-    }
-    after_step_.Clear();
-  }
-
-  const ProcessEvents& events_;
+  ProcessState state_;
   const Costs& costs_;
   ProcessOverlap* out_;
   Presence presence_;
   uint32_t index_ = 0;
-  uint32_t operation_ = 0, control_operation_ = 0, step_ = 0;
-  uint32_t found_ = 0, control_found_ = 0;
-  bool special_ = false, control_now_ = false, control_begins_ = false, paused_ = false;
-  bool left_out_now_ = false, serving_now_ = false;
+  bool special_ = false;          // not all is known, or it does not count
   std::vector<Pending> pending_;  // cost of the instants that begin now
-  const bool has_steps_;          // or requests, in the window
-  bool steps_begun_ = false;
   Sums sums_;
-  Cells cells_, step_cells_, after_step_;
+  Cells cells_, step_cells_;
 };
 
 // One thread alone: its own operation and layer.
 class ThreadFold {
  public:
-  explicit ThreadFold(const ProcessEvents& events) : events_(events) {}
+  explicit ThreadFold(const ProcessEvents& events) : state_(events) {}
 
   void Apply(uint32_t change) {
     if (!(change & kSet)) {
       resource_ = MoveTo(change);
-    } else if (WhatOf(change) == What::kOperation) {
-      Flush();
-      operation_ = ValueOf(change);
-    } else if (WhatOf(change) == What::kStep) {
-      Flush();
-      control_now_ = control_begins_ = events_.control[ValueOf(change)] != 0;
-      left_out_now_ = events_.left_out[ValueOf(change)] != 0;
-    } else if (WhatOf(change) == What::kPause) {
-      paused_ = ValueOf(change) != 0;
+      return;
     }
+    if (WhatOf(change) == What::kOperation || WhatOf(change) == What::kStretch) Flush();
+    state_.Set(change);
   }
 
   void Advance(int64_t from, int64_t until) {
-    if (control_begins_) control_operation_ = operation_;
-    control_begins_ = false;
-    if (paused_) return;
+    state_.Pass();
+    if (state_.paused()) return;
     const bool ours = resource_ >= kOwn && resource_ < kBusy && SetOf(resource_) == kOursAlone;
-    const bool unknown = control_now_ || (left_out_now_ && !ours);
+    const bool unknown = state_.nothing_known() || (!state_.all_known() && !ours);
     ns_[unknown ? kResources : resource_] += until - from;
   }
 
@@ -263,8 +204,7 @@ class ThreadFold {
   void Flush() {
     for (int r = 0; r <= kResources; ++r) {
       if (ns_[r] == 0) continue;
-      const bool control = r == kResources && control_now_;
-      cells_.Add(control ? control_operation_ : operation_, SetOf(r), ns_[r], 0);
+      cells_.Add(state_.operation(), SetOf(r), ns_[r], 0);
       ns_[r] = 0;
     }
   }
@@ -276,11 +216,9 @@ class ThreadFold {
     return active ? Bit(ActiveLayer((resource - kOwn) % kActive)) : LayerSet{0};
   }
 
-  const ProcessEvents& events_;
+  ProcessState state_;
   std::array<int64_t, kResources + 1> ns_{};
   Resource resource_ = kAbsent;
-  uint32_t operation_ = 0, control_operation_ = 0;
-  bool control_now_ = false, control_begins_ = false, left_out_now_ = false, paused_ = false;
   Cells cells_;
 };
 

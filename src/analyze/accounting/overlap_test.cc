@@ -216,16 +216,5 @@ TEST(Overlap, EmptyWindowsAndEmptyProcessesHaveNoCells) {
   EXPECT_EQ(got.window_ns, 0);
 }
 
-TEST(Disjoint, SortsClipsAndDropsEmptyIntervals) {
-  std::vector<uint32_t> origins;
-  const auto got = Disjoint({{8, 12}, {-5, 3}, {2, 9}, {4, 4}, {20, 30}}, {0, 25}, &origins);
-  ASSERT_EQ(got.size(), 4u);
-  EXPECT_EQ(origins, (std::vector<uint32_t>{1, 2, 0, 4}));
-  EXPECT_EQ(got[0].begin_ns, 0);
-  EXPECT_EQ(got[1].begin_ns, 3);
-  EXPECT_EQ(got[2].begin_ns, 9);
-  EXPECT_EQ(got[3].end_ns, 25);
-}
-
 }  // namespace
 }  // namespace crosscut::analyze

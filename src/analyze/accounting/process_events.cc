@@ -1,28 +1,11 @@
 #include "src/analyze/accounting/process_events.h"
 
+#include <algorithm>
 #include <limits>
-#include <numeric>
 #include <utility>
-
-#include "src/analyze/accounting/cursor.h"
 
 namespace crosscut::analyze {
 namespace {
-
-struct Edge {
-  int64_t at_ns;
-  bool is_pause;
-  uint32_t value;
-};
-
-void AddEdges(const std::vector<trace::Interval>& parts, bool is_pause,
-              const std::vector<uint32_t>& values, std::vector<Edge>& edges) {
-  for (size_t i = 0; i < parts.size(); ++i) {
-    edges.push_back({parts[i].begin_ns, is_pause, values[i]});
-    const bool next_follows = i + 1 < parts.size() && parts[i + 1].begin_ns == parts[i].end_ns;
-    if (!next_follows) edges.push_back({parts[i].end_ns, is_pause, 0});
-  }
-}
 
 // Where the session ends in which a step did.
 int64_t SessionEnd(const trace::Process& process, int64_t at_ns) {
@@ -32,131 +15,102 @@ int64_t SessionEnd(const trace::Process& process, int64_t at_ns) {
   return process.end_ns;
 }
 
-// Adds what follows a step without all probes up to the next step as a part of its own.
-void AddAfterOff(const trace::Process& process, const ProcessEvents& events,
-                 std::vector<trace::Interval>& steps, std::vector<uint32_t>& values) {
-  std::vector<trace::Interval> parts;
-  std::vector<uint32_t> names;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    parts.push_back(steps[i]);
-    names.push_back(values[i]);
-    if (process.steps[values[i] - 1].profiled()) continue;
-    const int64_t begin = steps[i].end_ns;
-    const int64_t session_end = std::min(SessionEnd(process, begin), process.end_ns);
-    const int64_t end =
-        i + 1 < steps.size() ? std::min(steps[i + 1].begin_ns, session_end) : session_end;
-    if (begin >= end) continue;
-    parts.push_back({begin, end});
-    const bool left_out = process.steps[values[i] - 1].left_out();
-    names.push_back(left_out ? events.after_left_out() : events.after_control());
-  }
-  steps = std::move(parts);
-  values = std::move(names);
-}
-
 }  // namespace
 
-std::vector<trace::Interval> Disjoint(const std::vector<trace::Interval>& intervals,
-                                      trace::Interval window, std::vector<uint32_t>* origins) {
-  std::vector<uint32_t> order(intervals.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return intervals[a].begin_ns < intervals[b].begin_ns;
-  });
-  std::vector<trace::Interval> out;
-  int64_t from = window.begin_ns;
-  for (const uint32_t i : order) {
-    const int64_t begin = std::max(intervals[i].begin_ns, from);
-    const int64_t end = std::min(intervals[i].end_ns, window.end_ns);
-    if (begin >= end) continue;
-    out.push_back({begin, end});
-    if (origins != nullptr) origins->push_back(i);
-    from = end;
-  }
-  return out;
+WindowPart PartOf(const trace::Step& step) {
+  return step.control()    ? WindowPart::kControl
+         : step.left_out() ? WindowPart::kLeftOut
+                           : WindowPart::kSteps;
 }
 
 ProcessEvents::ProcessEvents(const trace::Process& process,
-                             const std::vector<trace::Interval>& served) {
-  const trace::Interval window = {process.start_ns, process.end_ns};
-  pauses = Disjoint(process.paused, window);
-  std::vector<trace::Interval> steps;
-  const auto add = [this](bool is_control, bool is_left_out, bool switched) {
-    control.push_back(is_control);
-    left_out.push_back(is_left_out);
-    after_switch.push_back(switched);
-  };
-  add(false, false, false);
-  for (const trace::Step& step : process.steps) {
-    steps.push_back({step.begin_ns, step.end_ns});
-    add(step.level == trace::kControlLevel, step.left_out(), step.after_switch);
-  }
+                             const std::vector<trace::Interval>& served)
+    : pauses(Disjoint(process.paused, {process.start_ns, process.end_ns})), end_ns(process.end_ns) {
+  Cut(process, served);
+}
+
+void ProcessEvents::Cut(const trace::Process& process, const std::vector<trace::Interval>& served) {
+  const bool serves = process.steps.empty();
+  std::vector<trace::Interval> cuts;
+  if (serves) cuts = served;
+  for (const trace::Step& step : process.steps) cuts.push_back({step.begin_ns, step.end_ns});
   std::vector<uint32_t> origins;
-  steps = Disjoint(steps, window, &origins);
-  for (uint32_t& origin : origins) ++origin;
-  add(true, false, false);
-  add(false, true, false);
-  add(false, false, false);
-  AddAfterOff(process, *this, steps, origins);
-  serves = process.steps.empty() && !served.empty();
-  if (serves) {
-    steps = Disjoint(served, window);
-    origins.assign(steps.size(), serving());
-  }
-  std::vector<Edge> edges;
-  AddEdges(steps, false, origins, edges);
-  AddEdges(pauses, true, std::vector<uint32_t>(pauses.size(), 1), edges);
-  std::stable_sort(edges.begin(), edges.end(),
-                   [](const Edge& a, const Edge& b) { return a.at_ns < b.at_ns; });
-  Event now = {0, 0, false};
-  for (const Edge& e : edges) {
-    now.at_ns = e.at_ns;
-    if (e.is_pause) {
-      now.paused = e.value != 0;
-    } else {
-      now.step = e.value;
+  cuts = Disjoint(cuts, {process.start_ns, process.end_ns}, &origins);
+  if (!cuts.empty()) told = serves ? WindowPart::kRequests : WindowPart::kSteps;
+  const WindowPart between = serves ? WindowPart::kBetweenRequests : WindowPart::kBetween;
+  stretches.push_back(
+      {process.start_ns, 0, cuts.empty() ? WindowPart::kWhole : WindowPart::kStartUp});
+  for (size_t i = 0; i < cuts.size(); ++i) {
+    const bool last = i + 1 == cuts.size();
+    const int64_t next_ns = last ? process.end_ns : cuts[i + 1].begin_ns;
+    Stretch now = {cuts[i].begin_ns, 0, told};
+    if (!serves) {
+      const trace::Step& step = process.steps[origins[i]];
+      now.step = origins[i] + 1;
+      now.part = PartOf(step);
+      now.known = step.control() ? Known::kNothing : step.left_out() ? Known::kMarks : Known::kAll;
+      now.after_switch = step.after_switch;
     }
-    events.push_back(now);
+    stretches.push_back(now);
+    Stretch rest = {cuts[i].end_ns, 0, last ? WindowPart::kShutdown : between};
+    const int64_t known_ns = now.known == Known::kAll
+                                 ? rest.begin_ns
+                                 : std::min(next_ns, SessionEnd(process, rest.begin_ns));
+    if (rest.begin_ns < known_ns) {
+      stretches.push_back({rest.begin_ns, 0, last ? rest.part : now.part, now.known});
+      rest.begin_ns = known_ns;
+    }
+    if (rest.begin_ns < next_ns) stretches.push_back(rest);
   }
 }
 
 std::vector<ProcessEvents::Off> ProcessEvents::OffTime() const {
   std::vector<Off> out;
-  bool off = false, marks = false;
-  for (const Event& e : events) {
-    const bool marks_now = left_out[e.step] != 0, off_now = marks_now || control[e.step] != 0;
-    if (off_now == off && marks_now == marks) continue;
-    if (off) out.back().end_ns = e.at_ns;
-    if (off_now) out.push_back({e.at_ns, e.at_ns, marks_now});
-    off = off_now;
-    marks = marks_now;
+  Known before = Known::kAll;
+  for (const Stretch& s : stretches) {
+    if (s.known == before) continue;
+    if (before != Known::kAll) out.back().end_ns = s.begin_ns;
+    if (s.known != Known::kAll) out.push_back({s.begin_ns, end_ns, s.known == Known::kMarks});
+    before = s.known;
   }
   return out;
 }
 
-EventCursor::EventCursor(const ProcessEvents& events, int64_t begin_ns) : events_(events.events) {
+EventCursor::EventCursor(const ProcessEvents& events, int64_t begin_ns) : events_(events) {
   const auto after =
-      std::upper_bound(events_.begin(), events_.end(), begin_ns,
-                       [](int64_t at, const ProcessEvents::Event& e) { return at < e.at_ns; });
-  next_ = static_cast<size_t>(after - events_.begin());
-  if (next_ > 0) --next_;
+      std::upper_bound(events.stretches.begin(), events.stretches.end(), begin_ns,
+                       [](int64_t at, const Stretch& stretch) { return at < stretch.begin_ns; });
+  stretch_ = static_cast<size_t>(std::max<ptrdiff_t>(0, after - events.stretches.begin() - 1));
+  const auto pause =
+      std::partition_point(events.pauses.begin(), events.pauses.end(),
+                           [&](const trace::Interval& one) { return one.end_ns <= begin_ns; });
+  pause_ = static_cast<size_t>(pause - events.pauses.begin());
 }
 
 int64_t EventCursor::Peek(size_t quota) const {
-  return next_ + quota < events_.size() ? events_[next_ + quota].at_ns
-                                        : std::numeric_limits<int64_t>::max();
+  const auto at = [quota](const auto& all, size_t next) {
+    return next + quota < all.size() ? all[next + quota].begin_ns
+                                     : std::numeric_limits<int64_t>::max();
+  };
+  return std::min(at(events_.stretches, stretch_), at(events_.pauses, pause_));
 }
 
 void EventCursor::Emit(int64_t from, int64_t until, Records& out) {
-  for (; next_ < events_.size() && events_[next_].at_ns < until; ++next_) {
-    const ProcessEvents::Event& e = events_[next_];
-    const int64_t since = std::max<int64_t>(0, e.at_ns - from);
-    if (e.step != told_step_) {
-      out.Add(since, SetChange(What::kStep, told_step_ = e.step));
-    }
-    if (e.paused != told_paused_) {
-      out.Add(since, SetChange(What::kPause, told_paused_ = e.paused));
-    }
+  const auto add = [&](int64_t at_ns, What what, size_t value) {
+    out.Add(std::max<int64_t>(0, at_ns - from), SetChange(what, static_cast<uint32_t>(value)));
+  };
+  const std::vector<Stretch>& stretches = events_.stretches;
+  for (; stretch_ < stretches.size() && stretches[stretch_].begin_ns < until; ++stretch_) {
+    add(stretches[stretch_].begin_ns, What::kStretch, stretch_);
+  }
+  out.EndRun();
+  for (; pause_ < events_.pauses.size(); ++pause_) {
+    const trace::Interval& pause = events_.pauses[pause_];
+    if (pause.begin_ns >= until) break;
+    if (!std::exchange(paused_, true)) add(pause.begin_ns, What::kPause, 1);
+    if (pause.end_ns >= until) break;
+    add(pause.end_ns, What::kPause, 0);
+    paused_ = false;
   }
   out.EndRun();
 }

@@ -1,7 +1,6 @@
-#include "src/analyze/collectives/list.h"
-
 #include "src/analyze/collectives/tables.h"
 #include "src/analyze/recorded_by.h"
+#include "src/analyze/table_entry.h"
 
 namespace crosscut::analyze {
 namespace {

@@ -12,6 +12,7 @@
 #include "src/analyze/amounts.h"
 #include "src/analyze/collectives/matches.h"
 #include "src/analyze/columns.h"
+#include "src/trace/intervals.h"
 #include "src/trace/ranks.h"
 
 namespace crosscut::analyze {
@@ -21,19 +22,6 @@ using trace::Interval;
 using trace::StringId;
 
 int64_t OrMissing(int64_t number) { return number < 0 ? kMissing : number; }
-
-// The measure of the union; reorders.
-int64_t UnionLength(std::vector<Interval>& intervals) {
-  std::sort(intervals.begin(), intervals.end(),
-            [](const Interval& a, const Interval& b) { return a.begin_ns < b.begin_ns; });
-  int64_t sum = 0, end = INT64_MIN;
-  for (const Interval& i : intervals) {
-    if (i.end_ns <= end) continue;
-    sum += i.end_ns - std::max(i.begin_ns, end);
-    end = i.end_ns;
-  }
-  return sum;
-}
 
 struct Straggler {
   int64_t collectives = 0, last = 0, unmatched = 0;
@@ -58,12 +46,6 @@ const char* KindOf(const CollectiveCall& call) {
   return call.pair ? "pair" : call.rooted ? "rooted" : "all";
 }
 
-struct CallRow {
-  const CollectiveCall* call;
-  int64_t rank, waited;
-  trace::ProcessId last;
-};
-
 }  // namespace
 
 Table CollectiveCallsTable(const trace::Trace& trace, const Context& context) {
@@ -72,35 +54,27 @@ Table CollectiveCallsTable(const trace::Trace& trace, const Context& context) {
   for (const trace::Process& process : trace.processes) {
     ranks.push_back(trace::RankOf(trace, process).rank);
   }
-  std::vector<CallRow> rows;
-  for (const CollectiveCall& call : calls) {
-    rows.push_back({&call, ranks[call.process.value], kMissing, {}});
-  }
+  std::vector<int64_t> waited(calls.size(), kMissing);
+  std::vector<trace::ProcessId> last(calls.size());
   ForEachKnown(context, [&](const Collective& c, const std::vector<CollectiveCall>&) {
     for (size_t i = 0; i < c.calls.size(); ++i) {
-      rows[c.calls[i]].waited = c.waited_ns[i];
-      rows[c.calls[i]].last = calls[c.calls[c.last]].process;
+      waited[c.calls[i]] = c.waited_ns[i];
+      last[c.calls[i]] = calls[c.calls[c.last]].process;
     }
   });
-  const auto text = [&](StringId id) { return std::string(trace.text(id)); };
-  return TableOf("collective_calls", rows)
-      .Text("process", [&](const CallRow& r) { return context.process_label(r.call->process); })
-      .Integer("rank", [](const CallRow& r) { return OrMissing(r.rank); })
-      .Text("group", [&](const CallRow& r) { return text(r.call->group); })
-      .Text("name", [&](const CallRow& r) { return text(r.call->name); })
-      .Text("kind", [](const CallRow& r) { return KindOf(*r.call); })
-      .Integer("seq", [](const CallRow& r) { return OrMissing(r.call->sequence); })
-      .Integer("step", [](const CallRow& r) { return OrMissing(r.call->step); })
-      .Text("operation", [&](const CallRow& r) { return text(r.call->operation); })
-      .Text("place", [](const CallRow& r) { return r.call->device ? "device" : "host"; })
-      .Integer("begin_ns", [](const CallRow& r) { return r.call->begin_ns; })
-      .Integer("ns", [](const CallRow& r) { return r.call->duration(); })
-      .Integer("waited_ns", [](const CallRow& r) { return r.waited; })
-      .Text("last", [&](const CallRow& r) { return context.process_label(r.last); })
-      .Integer("bytes", [](const CallRow& r) { return OrMissing(r.call->bytes); })
-      .Integer("peer", [](const CallRow& r) { return OrMissing(r.call->peer); })
-      .Integer("group_size", [](const CallRow& r) { return OrMissing(r.call->group_size); })
-      .Make();
+  TableRows table("collective_calls", Text("process"), Integer("rank"), Text("group"), Text("name"),
+                  Text("kind"), Integer("seq"), Integer("step"), Text("operation"), Text("place"),
+                  Integer("begin_ns"), Integer("ns"), Integer("waited_ns"), Text("last"),
+                  Integer("bytes"), Integer("peer"), Integer("group_size"));
+  for (size_t i = 0; i < calls.size(); ++i) {
+    const CollectiveCall& call = calls[i];
+    table.Add(context.process_label(call.process), OrMissing(ranks[call.process.value]),
+              trace.text(call.group), trace.text(call.name), KindOf(call), OrMissing(call.sequence),
+              OrMissing(call.step), trace.text(call.operation), call.device ? "device" : "host",
+              call.begin_ns, call.duration(), waited[i], context.process_label(last[i]),
+              OrMissing(call.bytes), OrMissing(call.peer), OrMissing(call.group_size));
+  }
+  return table.Make();
 }
 
 Table CollectivesTable(const trace::Trace& trace, const Context& context) {
@@ -120,34 +94,23 @@ Table CollectivesTable(const trace::Trace& trace, const Context& context) {
     for (const int64_t ns : c.waited_ns) row.waited += ns;
     ++row.last[calls[c.calls[c.last]].process.value];
   });
-  Texts group, name, last, job;
-  Integers count, ranks, bytes, transfer, skew, waited, last_count;
-  Reals rate;
+  TableRows table("collectives", Text("group"), Text("name"), Integer("count"), Integer("ranks"),
+                  Integer("bytes"), Integer("transfer_ns"), Integer("skew_ns"),
+                  Integer("waited_ns"), Text("last"), Integer("last_count"), Real("bytes_per_s"),
+                  Text("job"));
   for (const auto& [key, row] : by_name) {
     const auto top = std::max_element(row.last.begin(), row.last.end(),
                                       [](auto& a, auto& b) { return a.second < b.second; });
-    const auto& [in_group, of_name, of_job] = key;
-    group.emplace_back(trace.text({in_group}));
-    name.emplace_back(trace.text({of_name}));
-    job.push_back(context.process_label({of_job}));
-    count.push_back(row.count);
-    ranks.push_back(row.ranks);
-    bytes.push_back(CellOf(row.bytes));
-    transfer.push_back(row.transfer);
-    skew.push_back(row.skew);
-    waited.push_back(row.waited);
-    last.push_back(context.process_label({top->first}));
-    last_count.push_back(top->second);
-    rate.push_back(bytes.back() > 0 && row.transfer > 0
-                       ? static_cast<double>(row.bytes) * 1e9 / static_cast<double>(row.transfer)
-                       : std::numeric_limits<double>::quiet_NaN());
+    const auto& [group, name, job] = key;
+    const int64_t bytes = CellOf(row.bytes);
+    const double rate = bytes > 0 && row.transfer > 0 ? static_cast<double>(row.bytes) * 1e9 /
+                                                            static_cast<double>(row.transfer)
+                                                      : std::numeric_limits<double>::quiet_NaN();
+    table.Add(trace.text({group}), trace.text({name}), row.count, row.ranks, bytes, row.transfer,
+              row.skew, row.waited, context.process_label({top->first}), top->second, rate,
+              context.process_label({job}));
   }
-  return MakeTable("collectives", MakeColumn("group", group), MakeColumn("name", name),
-                   MakeColumn("count", count), MakeColumn("ranks", ranks),
-                   MakeColumn("bytes", bytes), MakeColumn("transfer_ns", transfer),
-                   MakeColumn("skew_ns", skew), MakeColumn("waited_ns", waited),
-                   MakeColumn("last", last), MakeColumn("last_count", last_count),
-                   MakeColumn("bytes_per_s", rate), MakeColumn("job", job));
+  return table.Make();
 }
 
 Table StragglersTable(const trace::Trace& trace, const Context& context) {
@@ -169,23 +132,16 @@ Table StragglersTable(const trace::Trace& trace, const Context& context) {
     const auto row = rows.find({u.process.value, u.group.value});
     if (row != rows.end() && u.why != NotMatched::kPair) row->second.unmatched += u.count;
   }
-  Texts process, group;
-  Integers collectives, waited, last, made_wait, unmatched;
+  TableRows table("stragglers", Text("process"), Text("group"), Integer("collectives"),
+                  Integer("waited_ns"), Integer("last_count"), Integer("made_wait_ns"),
+                  Integer("unmatched"));
   for (auto& [key, row] : rows) {
     int64_t made = 0;
-    for (auto& [who, intervals] : row.made_wait) made += UnionLength(intervals);
-    process.push_back(context.process_label({key.first}));
-    group.emplace_back(trace.text({key.second}));
-    collectives.push_back(row.collectives);
-    waited.push_back(UnionLength(row.waited));
-    last.push_back(row.last);
-    made_wait.push_back(made);
-    unmatched.push_back(row.unmatched);
+    for (auto& [who, intervals] : row.made_wait) made += LengthOf(UnionOf(intervals));
+    table.Add(context.process_label({key.first}), trace.text({key.second}), row.collectives,
+              LengthOf(UnionOf(row.waited)), row.last, made, row.unmatched);
   }
-  return MakeTable("stragglers", MakeColumn("process", process), MakeColumn("group", group),
-                   MakeColumn("collectives", collectives), MakeColumn("waited_ns", waited),
-                   MakeColumn("last_count", last), MakeColumn("made_wait_ns", made_wait),
-                   MakeColumn("unmatched", unmatched));
+  return table.Make();
 }
 
 Table StragglerStepsTable(const trace::Trace&, const Context& context) {
@@ -210,40 +166,32 @@ Table StragglerStepsTable(const trace::Trace&, const Context& context) {
       step.made[last.process.value][who].push_back(wait);
     }
   });
-  Texts process, job;
-  Integers number, made_wait, waited, collectives, last_count;
+  TableRows table("straggler_steps", Integer("step"), Text("process"), Integer("made_wait_ns"),
+                  Integer("waited_ns"), Integer("collectives"), Integer("last_count"), Text("job"));
   for (auto& [key, it] : steps) {
     int64_t most = 0, all = 0;
     uint32_t who = 0;
     for (auto& [last, waiters] : it.made) {
       int64_t made = 0;
-      for (auto& [waiter, intervals] : waiters) made += UnionLength(intervals);
+      for (auto& [waiter, intervals] : waiters) made += LengthOf(UnionOf(intervals));
       if (made > most) std::tie(most, who) = std::pair(made, last);
     }
     if (most == 0) continue;
-    for (auto& [waiter, intervals] : it.waited) all += UnionLength(intervals);
-    number.push_back(key.first);
-    job.push_back(context.process_label({key.second}));
-    process.push_back(context.process_label({who}));
-    made_wait.push_back(most);
-    waited.push_back(all);
-    collectives.push_back(it.collectives);
-    last_count.push_back(it.last[who]);
+    for (auto& [waiter, intervals] : it.waited) all += LengthOf(UnionOf(intervals));
+    table.Add(key.first, context.process_label({who}), most, all, it.collectives, it.last[who],
+              context.process_label({key.second}));
   }
-  return MakeTable("straggler_steps", MakeColumn("step", number), MakeColumn("process", process),
-                   MakeColumn("made_wait_ns", made_wait), MakeColumn("waited_ns", waited),
-                   MakeColumn("collectives", collectives), MakeColumn("last_count", last_count),
-                   MakeColumn("job", job));
+  return table.Make();
 }
 
 Table UnmatchedCollectivesTable(const trace::Trace& trace, const Context& context) {
-  return TableOf("unmatched_collectives", context.Shared<Collectives>().unmatched)
-      .Text("process", [&](const Unmatched& u) { return context.process_label(u.process); })
-      .Text("group", [&](const Unmatched& u) { return std::string(trace.text(u.group)); })
-      .Text("name", [&](const Unmatched& u) { return std::string(trace.text(u.name)); })
-      .Text("reason", [](const Unmatched& u) { return NotMatchedName(u.why); })
-      .Integer("count", [](const Unmatched& u) { return u.count; })
-      .Make();
+  TableRows table("unmatched_collectives", Text("process"), Text("group"), Text("name"),
+                  Text("reason"), Integer("count"));
+  for (const Unmatched& u : context.Shared<Collectives>().unmatched) {
+    table.Add(context.process_label(u.process), trace.text(u.group), trace.text(u.name),
+              NotMatchedName(u.why), u.count);
+  }
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

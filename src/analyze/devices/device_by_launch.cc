@@ -1,5 +1,3 @@
-#include "src/analyze/devices/device_by_launch.h"
-
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -9,6 +7,7 @@
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/accounting/sweep.h"
 #include "src/analyze/columns.h"
+#include "src/analyze/devices/tables.h"
 #include "src/trace/spans_around.h"
 
 namespace crosscut::analyze {
@@ -130,7 +129,6 @@ using Running = std::map<uint32_t, uint32_t>;  // state -> tracks in it
 
 struct LaunchFold {
   const std::vector<trace::Interval>& pauses;
-  size_t next_pause = 0;
   Running running;
   std::map<std::vector<uint32_t>, int64_t> sums;
   int64_t* sum = nullptr;  // of the set that runs now; null: to be found
@@ -143,13 +141,8 @@ struct LaunchFold {
   }
   void Advance(int64_t from, int64_t until) {
     if (running.empty()) return;
-    int64_t ns = until - from;
-    while (next_pause < pauses.size() && pauses[next_pause].end_ns <= from) ++next_pause;
-    for (size_t i = next_pause; i < pauses.size() && pauses[i].begin_ns < until; ++i) {
-      ns -= std::min(pauses[i].end_ns, until) - std::max(pauses[i].begin_ns, from);
-    }
     if (sum == nullptr) sum = &sums[Key()];
-    *sum += ns;
+    *sum += until - from - LengthWithin(pauses, from, until);
   }
   std::vector<uint32_t> Key() const {
     std::vector<uint32_t> key;
@@ -185,8 +178,7 @@ std::string KeyText(const trace::Trace& trace, const NameCodes& names,
 Table DeviceByLaunchTable(const trace::Trace& trace, const Context& context) {
   const Accounting& a = context.Shared<Accounting>();
   const auto launches = FindLaunches(trace, a.names);
-  Texts process, operations;
-  Integers ns;
+  TableRows table("device_by_launch", Text("process"), Text("launch_operations"), Integer("ns"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     DeviceSource source;
     for (const uint32_t t : a.tracks[p].device) {
@@ -195,17 +187,14 @@ Table DeviceByLaunchTable(const trace::Trace& trace, const Context& context) {
                                  found == launches.end() ? nullptr : &found->second);
     }
     if (source.tracks.empty()) continue;
-    LaunchFold fold{a.events[p].pauses, 0, {}, {}, nullptr};
+    LaunchFold fold{a.events[p].pauses, {}, {}, nullptr};
     Sweep(trace.processes[p].start_ns, trace.processes[p].end_ns, source, fold);
     for (const auto& [key, sum] : fold.sums) {
       if (sum == 0) continue;
-      process.push_back(context.process_label({p}));
-      operations.push_back(KeyText(trace, a.names, key));
-      ns.push_back(sum);
+      table.Add(context.process_label({p}), KeyText(trace, a.names, key), sum);
     }
   }
-  return MakeTable("device_by_launch", MakeColumn("process", process),
-                   MakeColumn("launch_operations", operations), MakeColumn("ns", ns));
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

@@ -1,5 +1,3 @@
-#include "src/analyze/devices/device_tables.h"
-
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -8,6 +6,7 @@
 #include "src/analyze/amounts.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_work.h"
+#include "src/analyze/devices/tables.h"
 #include "src/analyze/quantiles.h"
 
 namespace crosscut::analyze {
@@ -31,6 +30,10 @@ int64_t Busy(const TypeSums& sums) {
   return Sum(sums, [](unsigned) { return true; });
 }
 
+int64_t Computing(const TypeSums& sums) {
+  return Sum(sums, [](unsigned set) { return (set & kCompute) != 0; });
+}
+
 // Calls `row` for each process with work.
 template <class Row>
 void ForEachProcess(const Context& context, Row row) {
@@ -52,75 +55,51 @@ std::string SetText(unsigned set) {
   return text;
 }
 
-std::string_view NameText(const trace::Trace& trace, const DeviceEvent& event) {
-  return trace.text(trace.name(trace.tracks[event.track.value].spans.name[event.span]).text);
-}
-
 // "Memcpy HtoD (Pageable -> Device)" is "Memcpy HtoD".
 std::string_view KindOfCopy(std::string_view name) { return name.substr(0, name.find(" (")); }
 
 }  // namespace
 
 Table DeviceTimelineTable(const trace::Trace&, const Context& context) {
-  Texts process;
-  Integers total, computation, comm, copy, busy, idle;
+  TableRows table("device_timeline", Text("process"), Integer("total_ns"),
+                  Integer("computation_ns"), Integer("exposed_comm_ns"), Integer("exposed_copy_ns"),
+                  Integer("busy_ns"), Integer("idle_ns"));
   ForEachProcess(context, [&](const std::string& label, int64_t span_ns, const TypeSums& sums) {
-    process.push_back(label);
-    total.push_back(span_ns);
-    computation.push_back(Sum(sums, [](unsigned set) { return (set & kCompute) != 0; }));
-    comm.push_back(
-        Sum(sums, [](unsigned set) { return (set & kComm) != 0 && (set & kCompute) == 0; }));
-    copy.push_back(Sum(sums, [](unsigned set) { return set == kCopies; }));
-    busy.push_back(Busy(sums));
-    idle.push_back(span_ns - busy.back());
+    table.Add(label, span_ns, Computing(sums),
+              Sum(sums, [](unsigned set) { return (set & kComm) != 0 && (set & kCompute) == 0; }),
+              Sum(sums, [](unsigned set) { return set == kCopies; }), Busy(sums),
+              span_ns - Busy(sums));
   });
-  return MakeTable("device_timeline", MakeColumn("process", process), MakeColumn("total_ns", total),
-                   MakeColumn("computation_ns", computation), MakeColumn("exposed_comm_ns", comm),
-                   MakeColumn("exposed_copy_ns", copy), MakeColumn("busy_ns", busy),
-                   MakeColumn("idle_ns", idle));
+  return table.Make();
 }
 
 Table TemporalBreakdownTable(const trace::Trace&, const Context& context) {
-  Texts process;
-  Integers span, compute, other, idle;
+  TableRows table("temporal_breakdown", Text("process"), Integer("span_ns"), Integer("compute_ns"),
+                  Integer("non_compute_ns"), Integer("idle_ns"));
   ForEachProcess(context, [&](const std::string& label, int64_t span_ns, const TypeSums& sums) {
-    process.push_back(label);
-    span.push_back(span_ns);
-    compute.push_back(Sum(sums, [](unsigned set) { return (set & kCompute) != 0; }));
-    other.push_back(Busy(sums) - compute.back());
-    idle.push_back(span_ns - Busy(sums));
+    table.Add(label, span_ns, Computing(sums), Busy(sums) - Computing(sums), span_ns - Busy(sums));
   });
-  return MakeTable("temporal_breakdown", MakeColumn("process", process),
-                   MakeColumn("span_ns", span), MakeColumn("compute_ns", compute),
-                   MakeColumn("non_compute_ns", other), MakeColumn("idle_ns", idle));
+  return table.Make();
 }
 
 Table KernelTypesTable(const trace::Trace&, const Context& context) {
-  Texts process, types;
-  Integers ns;
+  TableRows table("kernel_types", Text("process"), Text("types"), Integer("ns"));
   ForEachProcess(context, [&](const std::string& label, int64_t, const TypeSums& sums) {
     for (unsigned set = 1; set < sums.size(); ++set) {
       if (sums[set] == 0) continue;
-      process.push_back(label);
-      types.push_back(SetText(set));
-      ns.push_back(sums[set]);
+      table.Add(label, SetText(set), sums[set]);
     }
   });
-  return MakeTable("kernel_types", MakeColumn("process", process), MakeColumn("types", types),
-                   MakeColumn("ns", ns));
+  return table.Make();
 }
 
 Table CommOverlapTable(const trace::Trace&, const Context& context) {
-  Texts process;
-  Integers comm, overlapped;
+  TableRows table("comm_overlap", Text("process"), Integer("comm_ns"), Integer("overlapped_ns"));
   ForEachProcess(context, [&](const std::string& label, int64_t, const TypeSums& sums) {
-    process.push_back(label);
-    comm.push_back(Sum(sums, [](unsigned set) { return (set & kComm) != 0; }));
-    overlapped.push_back(
-        Sum(sums, [](unsigned set) { return (set & kComm) != 0 && (set & kCompute) != 0; }));
+    table.Add(label, Sum(sums, [](unsigned set) { return (set & kComm) != 0; }),
+              Sum(sums, [](unsigned set) { return (set & kComm) != 0 && (set & kCompute) != 0; }));
   });
-  return MakeTable("comm_overlap", MakeColumn("process", process), MakeColumn("comm_ns", comm),
-                   MakeColumn("overlapped_ns", overlapped));
+  return table.Make();
 }
 
 Table KernelsTable(const trace::Trace& trace, const Context& context) {
@@ -145,24 +124,16 @@ Table KernelsTable(const trace::Trace& trace, const Context& context) {
   }
   std::stable_sort(kernels.begin(), kernels.end(),
                    [](const Kernel& a, const Kernel& b) { return a.total > b.total; });
-  Texts name, type;
-  Integers count, total, min, mean, p50, max;
+  TableRows table("kernels", Text("name"), Text("type"), Integer("count"), Integer("total_ns"),
+                  Integer("min_ns"), Integer("mean_ns"), Integer("p50_ns"), Integer("max_ns"));
   for (const Kernel& kernel : kernels) {
     std::sort(kernel.lengths->begin(), kernel.lengths->end());
     const auto n = static_cast<int64_t>(kernel.lengths->size());
-    name.emplace_back(trace.text(kernel.name));
-    type.emplace_back(NameOf(kernel.type));
-    count.push_back(n);
-    total.push_back(kernel.total);
-    min.push_back(kernel.lengths->front());
-    mean.push_back((kernel.total + n / 2) / n);
-    p50.push_back((*kernel.lengths)[RankOf(kernel.lengths->size(), 50)]);
-    max.push_back(kernel.lengths->back());
+    table.Add(trace.text(kernel.name), NameOf(kernel.type), n, kernel.total,
+              kernel.lengths->front(), (kernel.total + n / 2) / n,
+              (*kernel.lengths)[RankOf(kernel.lengths->size(), 50)], kernel.lengths->back());
   }
-  return MakeTable("kernels", MakeColumn("name", name), MakeColumn("type", type),
-                   MakeColumn("count", count), MakeColumn("total_ns", total),
-                   MakeColumn("min_ns", min), MakeColumn("mean_ns", mean),
-                   MakeColumn("p50_ns", p50), MakeColumn("max_ns", max));
+  return table.Make();
 }
 
 Table CopiesTable(const trace::Trace& trace, const Context& context) {
@@ -175,7 +146,7 @@ Table CopiesTable(const trace::Trace& trace, const Context& context) {
   for (const ProcessWork& work : context.Shared<DeviceWork>().processes) {
     for (const DeviceEvent& event : work.events) {
       if (event.type != WorkType::kCopy) continue;
-      Copies& c = kinds[{work.process.value, KindOfCopy(NameText(trace, event))}];
+      Copies& c = kinds[{work.process.value, KindOfCopy(trace.span_text(event.track, event.span))}];
       const int64_t ns = event.end_ns - event.begin_ns;
       const int64_t bytes =
           key.valid() ? NumberArg(trace.tracks[event.track.value], event.span, key) : kMissing;
@@ -190,25 +161,17 @@ Table CopiesTable(const trace::Trace& trace, const Context& context) {
         c.best = std::max(c.best, static_cast<double>(bytes) * 1e9 / static_cast<double>(ns));
     }
   }
-  Texts process, kind;
-  Integers count, bytes, total;
-  Reals mean, best;
+  TableRows table("copies", Text("process"), Text("kind"), Integer("count"), Integer("bytes"),
+                  Integer("total_ns"), Real("mean_bytes_per_s"), Real("max_bytes_per_s"));
   for (const auto& [which, c] : kinds) {
     const bool known = c.unknown == 0 && c.bytes != kTooMuch;
-    process.push_back(context.process_label({which.first}));
-    kind.emplace_back(which.second);
-    count.push_back(c.count);
-    bytes.push_back(known ? c.bytes : kMissing);
-    total.push_back(c.ns);
-    mean.push_back(known && c.ns > 0
-                       ? static_cast<double>(c.bytes) * 1e9 / static_cast<double>(c.ns)
-                       : __builtin_nan(""));
-    best.push_back(known && c.best > 0 ? c.best : __builtin_nan(""));
+    table.Add(context.process_label({which.first}), which.second, c.count,
+              known ? c.bytes : kMissing, c.ns,
+              known && c.ns > 0 ? static_cast<double>(c.bytes) * 1e9 / static_cast<double>(c.ns)
+                                : __builtin_nan(""),
+              known && c.best > 0 ? c.best : __builtin_nan(""));
   }
-  return MakeTable("copies", MakeColumn("process", process), MakeColumn("kind", kind),
-                   MakeColumn("count", count), MakeColumn("bytes", bytes),
-                   MakeColumn("total_ns", total), MakeColumn("mean_bytes_per_s", mean),
-                   MakeColumn("max_bytes_per_s", best));
+  return table.Make();
 }
 
 namespace {
@@ -244,43 +207,27 @@ class Bandwidth {
 
 Table DeviceEventsTable(const trace::Trace& trace, const Context& context) {
   const trace::StringId bytes_key = trace.strings.Find("bytes");
-  const Bandwidth of(trace);
-  Reals bandwidth;
-  Texts process, type, name, launch, thread;
-  Integers device, stream, begin, end, bytes, launch_begin, launch_end;
+  const Bandwidth bandwidth(trace);
+  TableRows table("device_events", Text("process"), Integer("device"), Integer("stream"),
+                  Text("type"), Text("name"), Integer("begin_ns"), Integer("end_ns"),
+                  Integer("bytes"), Real("bytes_per_s"), Text("launch"), Text("launch_thread"),
+                  Integer("launch_begin_ns"), Integer("launch_end_ns"));
   for (const ProcessWork& work : context.Shared<DeviceWork>().processes) {
     for (const DeviceEvent& event : work.events) {
-      process.push_back(context.process_label(work.process));
-      device.push_back(event.device);
-      stream.push_back(event.stream);
-      type.emplace_back(NameOf(event.type));
-      name.emplace_back(NameText(trace, event));
-      begin.push_back(event.begin_ns);
-      end.push_back(event.end_ns);
-      bytes.push_back(bytes_key.valid()
-                          ? NumberArg(trace.tracks[event.track.value], event.span, bytes_key)
-                          : kMissing);
-      bandwidth.push_back(of.Of(event, bytes.back()));
+      const int64_t bytes = bytes_key.valid()
+                                ? NumberArg(trace.tracks[event.track.value], event.span, bytes_key)
+                                : kMissing;
       const bool known = event.launched();
       const trace::Interval call = known ? IntervalOf(trace, event.launch_track, event.launch)
                                          : trace::Interval{kMissing, kMissing};
-      launch.emplace_back(
-          known ? trace.text(
-                      trace.name(trace.tracks[event.launch_track.value].spans.name[event.launch])
-                          .text)
-                : "");
-      thread.push_back(known ? context.track_label(event.launch_track) : "");
-      launch_begin.push_back(call.begin_ns);
-      launch_end.push_back(call.end_ns);
+      table.Add(context.process_label(work.process), event.device, event.stream, NameOf(event.type),
+                trace.span_text(event.track, event.span), event.begin_ns, event.end_ns, bytes,
+                bandwidth.Of(event, bytes),
+                known ? trace.span_text(event.launch_track, event.launch) : "",
+                known ? context.track_label(event.launch_track) : "", call.begin_ns, call.end_ns);
     }
   }
-  return MakeTable("device_events", MakeColumn("process", process), MakeColumn("device", device),
-                   MakeColumn("stream", stream), MakeColumn("type", type), MakeColumn("name", name),
-                   MakeColumn("begin_ns", begin), MakeColumn("end_ns", end),
-                   MakeColumn("bytes", bytes), MakeColumn("bytes_per_s", bandwidth),
-                   MakeColumn("launch", launch), MakeColumn("launch_thread", thread),
-                   MakeColumn("launch_begin_ns", launch_begin),
-                   MakeColumn("launch_end_ns", launch_end));
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

@@ -1,6 +1,4 @@
 // Tables about devices, on traces whose figures can be had by hand, and against a brute force.
-#include "src/analyze/devices/device_tables.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <random>
 
 #include "src/analyze/devices/device_work.h"
+#include "src/analyze/devices/tables.h"
 #include "src/analyze/gaps.h"
 #include "src/analyze/testing/test_trace.h"
 #include "src/analyze/time/critical_path.h"

@@ -1,5 +1,3 @@
-#include "src/analyze/devices/device_utilization.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -8,6 +6,7 @@
 
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_work.h"
+#include "src/analyze/devices/tables.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -34,9 +33,7 @@ std::vector<Device> DevicesOf(const trace::Trace& trace, const Context& context)
     out.push_back({context.process_label(work.process), window, std::move(busy)});
   }
   if (out.size() < 2) return out;
-  std::stable_sort(all.busy.begin(), all.busy.end(),
-                   [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
-  all.busy = UnionOf(all.busy, all.window);
+  all.busy = UnionOf(std::move(all.busy), all.window);
   out.insert(out.begin(), std::move(all));
   return out;
 }
@@ -58,29 +55,20 @@ double Percent(int64_t part, int64_t whole) {
 }  // namespace
 
 Table DeviceUtilizationTable(const trace::Trace& trace, const Context& context) {
-  Texts process;
-  Integers window, busy, sample, samples, busy_samples;
-  Reals busy_percent, sampled_percent;
+  TableRows table("device_utilization", Text("process"), Integer("window_ns"), Integer("busy_ns"),
+                  Real("busy_percent"), Integer("sample_ns"), Integer("samples"),
+                  Integer("busy_samples"), Real("sampled_percent"));
   for (const Device& device : DevicesOf(trace, context)) {
     const int64_t window_ns = device.window.end_ns - device.window.begin_ns;
-    int64_t busy_ns = 0;
-    for (const trace::Interval& one : device.busy) busy_ns += one.end_ns - one.begin_ns;
+    const int64_t busy_ns = LengthOf(device.busy);
     for (const int64_t length : kSamples) {
-      process.push_back(device.label);
-      window.push_back(window_ns);
-      busy.push_back(busy_ns);
-      busy_percent.push_back(Percent(busy_ns, window_ns));
-      sample.push_back(length);
-      samples.push_back((window_ns + length - 1) / length);
-      busy_samples.push_back(BusySamples(device, length));
-      sampled_percent.push_back(Percent(busy_samples.back(), samples.back()));
+      const int64_t samples = (window_ns + length - 1) / length;
+      const int64_t busy_samples = BusySamples(device, length);
+      table.Add(device.label, window_ns, busy_ns, Percent(busy_ns, window_ns), length, samples,
+                busy_samples, Percent(busy_samples, samples));
     }
   }
-  return MakeTable("device_utilization", MakeColumn("process", process),
-                   MakeColumn("window_ns", window), MakeColumn("busy_ns", busy),
-                   MakeColumn("busy_percent", busy_percent), MakeColumn("sample_ns", sample),
-                   MakeColumn("samples", samples), MakeColumn("busy_samples", busy_samples),
-                   MakeColumn("sampled_percent", sampled_percent));
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

@@ -1,10 +1,9 @@
-#include "src/analyze/devices/device_utilization.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
+#include "src/analyze/devices/tables.h"
 #include "src/analyze/testing/test_trace.h"
 
 namespace crosscut::analyze {

@@ -143,33 +143,21 @@ std::vector<DeviceWait> FindDeviceWaits(const trace::Trace& trace, const Context
 }
 
 Table DeviceWaitsTable(const trace::Trace& trace, const Context& context) {
-  Texts process, thread, call, name, known;
-  Integers begin, end, waited, device, stream, work_end;
+  TableRows table("device_waits", Text("process"), Text("thread"), Text("call"),
+                  Integer("begin_ns"), Integer("end_ns"), Text("waited_for"), Integer("device"),
+                  Integer("stream"), Integer("work_end_ns"), Integer("work_ns"), Text("known"));
   for (const ProcessWork& work : context.Shared<DeviceWork>().processes) {
     for (const DeviceWait& wait : FindDeviceWaits(trace, context, work)) {
-      const trace::Track& track = trace.tracks[wait.track.value];
       const DeviceEvent& event = work.events[wait.event];
-      const trace::Spans& on = trace.tracks[event.track.value].spans;
       const trace::Interval interval = IntervalOf(trace, wait.track, wait.call);
-      process.push_back(context.process_label(work.process));
-      thread.push_back(context.track_label(wait.track));
-      call.emplace_back(trace.text(trace.name(track.spans.name[wait.call]).text));
-      begin.push_back(interval.begin_ns);
-      end.push_back(interval.end_ns);
-      waited.push_back(event.end_ns - std::max(event.begin_ns, interval.begin_ns));
-      name.emplace_back(trace.text(trace.name(on.name[event.span]).text));
-      device.push_back(event.device);
-      stream.push_back(event.stream);
-      work_end.push_back(event.end_ns);
-      known.emplace_back(wait.recorded ? "recorded" : "derived");
+      table.Add(context.process_label(work.process), context.track_label(wait.track),
+                trace.span_text(wait.track, wait.call), interval.begin_ns, interval.end_ns,
+                trace.span_text(event.track, event.span), event.device, event.stream, event.end_ns,
+                event.end_ns - std::max(event.begin_ns, interval.begin_ns),
+                wait.recorded ? "recorded" : "derived");
     }
   }
-  return MakeTable("device_waits", MakeColumn("process", process), MakeColumn("thread", thread),
-                   MakeColumn("call", call), MakeColumn("begin_ns", begin),
-                   MakeColumn("end_ns", end), MakeColumn("waited_for", name),
-                   MakeColumn("device", device), MakeColumn("stream", stream),
-                   MakeColumn("work_end_ns", work_end), MakeColumn("work_ns", waited),
-                   MakeColumn("known", known));
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

@@ -140,28 +140,12 @@ trace::Interval ExtentOf(std::span<const DeviceEvent> events) {
   return extent;
 }
 
-std::vector<trace::Interval> UnionOf(const std::vector<trace::Interval>& intervals,
-                                     trace::Interval window) {
-  std::vector<trace::Interval> out;
-  for (const trace::Interval& one : intervals) {
-    const int64_t begin = std::max(one.begin_ns, window.begin_ns);
-    const int64_t end = std::min(one.end_ns, window.end_ns);
-    if (begin >= end) continue;
-    if (!out.empty() && begin <= out.back().end_ns) {
-      out.back().end_ns = std::max(out.back().end_ns, end);
-    } else {
-      out.push_back({begin, end});
-    }
-  }
-  return out;
-}
-
 std::vector<trace::Interval> BusyIntervals(const ProcessWork& work, trace::Interval window) {
   std::vector<trace::Interval> busy;
   for (const DeviceEvent& event : work.events) {
     if (event.work()) busy.push_back({event.begin_ns, event.end_ns});
   }
-  return UnionOf(busy, window);
+  return UnionOf(std::move(busy), window);
 }
 
 int64_t NumberArg(const trace::Track& track, trace::SpanIndex span, trace::StringId key) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/trace/intervals.h"
 #include "src/trace/trace.h"
 
 namespace crosscut::analyze {
@@ -56,10 +57,6 @@ TypeSums SumTypes(std::span<const DeviceEvent> events);
 // The first begin and last end of work; begin > end where there is none.
 trace::Interval ExtentOf(std::span<const DeviceEvent> events);
 
-// The parts of the intervals that lie in the window, joined where they touch. Requires: they are
-// ordered by begin.
-std::vector<trace::Interval> UnionOf(const std::vector<trace::Interval>& intervals,
-                                     trace::Interval window);
 // When any device of the process was at work in the window: disjoint, in order.
 std::vector<trace::Interval> BusyIntervals(const ProcessWork& work, trace::Interval window);
 

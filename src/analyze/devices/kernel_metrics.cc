@@ -79,24 +79,16 @@ Table KernelMetricsTable(const trace::Trace& trace, const Context&) {
   ForEachMeasured(
       trace,
       [&](const trace::Track& track, uint32_t i, int64_t) {
-        take(trace.text(trace.name(track.spans.name[i]).text), track.args.of(i));
+        take(trace.name_text(track.spans.name[i]), track.args.of(i));
       },
       [&](const trace::Track& track, uint32_t i) { take(kWindow, track.instant_args.of(i)); });
-  Texts kernel, metric, unit;
-  Integers count;
-  Reals mean, min, max;
+  TableRows table("kernel_metrics", Text("kernel"), Text("metric"), Text("unit"), Integer("count"),
+                  Real("mean"), Real("min"), Real("max"));
   for (const auto& [key, values] : rows) {
-    kernel.emplace_back(key.first);
-    metric.emplace_back(key.second);
-    unit.emplace_back(units[key.second]);
-    count.push_back(values.count);
-    mean.push_back(values.sum / static_cast<double>(values.count));
-    min.push_back(values.min);
-    max.push_back(values.max);
+    table.Add(key.first, key.second, units[key.second], values.count,
+              values.sum / static_cast<double>(values.count), values.min, values.max);
   }
-  return MakeTable("kernel_metrics", MakeColumn("kernel", kernel), MakeColumn("metric", metric),
-                   MakeColumn("unit", unit), MakeColumn("count", count), MakeColumn("mean", mean),
-                   MakeColumn("min", min), MakeColumn("max", max));
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

@@ -1,5 +1,3 @@
-#include "src/analyze/devices/launch_tables.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -7,6 +5,7 @@
 
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_work.h"
+#include "src/analyze/devices/tables.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -50,8 +49,8 @@ struct Cause {
 
 Table IdleCausesTable(const trace::Trace& trace, const Context& context) {
   constexpr const char* kCauses[] = {"host_wait", "kernel_wait", "other", "unlinked"};
-  Texts process, cause;
-  Integers stream, count, total, device;
+  TableRows table("idle_causes", Text("process"), Integer("stream"), Text("cause"),
+                  Integer("count"), Integer("total_ns"), Integer("device"));
   for (const ProcessWork& work : context.Shared<DeviceWork>().processes) {
     for (const auto& [which, events] : StreamsOf(work)) {
       Cause causes[4];
@@ -70,18 +69,12 @@ Table IdleCausesTable(const trace::Trace& trace, const Context& context) {
       }
       for (int c = 0; c < 4; ++c) {
         if (causes[c].count == 0) continue;
-        process.push_back(context.process_label(work.process));
-        stream.push_back(which.second);
-        cause.emplace_back(kCauses[c]);
-        count.push_back(causes[c].count);
-        total.push_back(causes[c].ns);
-        device.push_back(which.first);
+        table.Add(context.process_label(work.process), which.second, kCauses[c], causes[c].count,
+                  causes[c].ns, which.first);
       }
     }
   }
-  return MakeTable("idle_causes", MakeColumn("process", process), MakeColumn("stream", stream),
-                   MakeColumn("cause", cause), MakeColumn("count", count),
-                   MakeColumn("total_ns", total), MakeColumn("device", device));
+  return table.Make();
 }
 
 Table LaunchesTable(const trace::Trace& trace, const Context& context) {
@@ -97,7 +90,7 @@ Table LaunchesTable(const trace::Trace& trace, const Context& context) {
       const int64_t host = call.end_ns - call.begin_ns, device = launch.device_ns;
       const int64_t delay = std::max<int64_t>(0, launch.first_begin_ns - call.end_ns);
       const trace::NameId name = trace.tracks[track.value].spans.name[place.second];
-      Sums& s = calls[{work.process.value, trace.text(trace.name(name).text)}];
+      Sums& s = calls[{work.process.value, trace.name_text(name)}];
       ++s.count;
       s.works += launch.works;
       s.host += host;
@@ -109,33 +102,21 @@ Table LaunchesTable(const trace::Trace& trace, const Context& context) {
       s.late += delay > kLongDelayNs ? 1 : 0;
     }
   }
-  Texts process, launch;
-  Integers count, host, device, delay, longest, brief, slow, late, works;
+  TableRows table("launches", Text("process"), Text("launch"), Integer("count"), Integer("host_ns"),
+                  Integer("device_ns"), Integer("delay_ns"), Integer("max_delay_ns"),
+                  Integer("short_count"), Integer("slow_call_count"), Integer("late_count"),
+                  Integer("work_count"));
   for (const auto& [which, s] : calls) {
-    process.push_back(context.process_label({which.first}));
-    launch.emplace_back(which.second);
-    count.push_back(s.count);
-    host.push_back(s.host);
-    device.push_back(s.device);
-    delay.push_back(s.delay);
-    longest.push_back(s.longest);
-    brief.push_back(s.brief);
-    slow.push_back(s.slow);
-    late.push_back(s.late);
-    works.push_back(s.works);
+    table.Add(context.process_label({which.first}), which.second, s.count, s.host, s.device,
+              s.delay, s.longest, s.brief, s.slow, s.late, s.works);
   }
-  return MakeTable("launches", MakeColumn("process", process), MakeColumn("launch", launch),
-                   MakeColumn("count", count), MakeColumn("host_ns", host),
-                   MakeColumn("device_ns", device), MakeColumn("delay_ns", delay),
-                   MakeColumn("max_delay_ns", longest), MakeColumn("short_count", brief),
-                   MakeColumn("slow_call_count", slow), MakeColumn("late_count", late),
-                   MakeColumn("work_count", works));
+  return table.Make();
 }
 
 Table QueueLengthTable(const trace::Trace& trace, const Context& context) {
-  Texts process;
-  Integers stream, launches, longest, full, device;
-  Reals mean;
+  TableRows table("queue_length", Text("process"), Integer("stream"), Integer("launches"),
+                  Real("mean_length"), Integer("max_length"), Integer("full_ns"),
+                  Integer("device"));
   for (const ProcessWork& work : context.Shared<DeviceWork>().processes) {
     for (const auto& [which, events] : StreamsOf(work)) {
       std::vector<std::pair<int64_t, int>> changes;
@@ -161,19 +142,11 @@ Table QueueLengthTable(const trace::Trace& trace, const Context& context) {
         weighted += static_cast<double>(length) * static_cast<double>(ns);
       }
       const auto span = static_cast<double>(changes.back().first - changes.front().first);
-      process.push_back(context.process_label(work.process));
-      stream.push_back(which.second);
-      launches.push_back(static_cast<int64_t>(calls.size()));
-      mean.push_back(span > 0 ? weighted / span : 0);
-      longest.push_back(most);
-      full.push_back(full_ns);
-      device.push_back(which.first);
+      table.Add(context.process_label(work.process), which.second, calls.size(),
+                span > 0 ? weighted / span : 0, most, full_ns, which.first);
     }
   }
-  return MakeTable("queue_length", MakeColumn("process", process), MakeColumn("stream", stream),
-                   MakeColumn("launches", launches), MakeColumn("mean_length", mean),
-                   MakeColumn("max_length", longest), MakeColumn("full_ns", full),
-                   MakeColumn("device", device));
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

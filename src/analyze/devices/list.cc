@@ -1,13 +1,8 @@
-#include "src/analyze/devices/list.h"
-
-#include "src/analyze/devices/device_by_launch.h"
-#include "src/analyze/devices/device_tables.h"
-#include "src/analyze/devices/device_utilization.h"
 #include "src/analyze/devices/device_waits.h"
 #include "src/analyze/devices/kernel_metrics.h"
-#include "src/analyze/devices/launch_tables.h"
-#include "src/analyze/devices/sequence_table.h"
+#include "src/analyze/devices/tables.h"
 #include "src/analyze/recorded_by.h"
+#include "src/analyze/table_entry.h"
 
 namespace crosscut::analyze {
 namespace {

@@ -1,10 +1,9 @@
-#include "src/analyze/devices/sequence_table.h"
-
 #include <algorithm>
 #include <map>
 
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_work.h"
+#include "src/analyze/devices/tables.h"
 #include "src/trace/spans_around.h"
 
 namespace crosscut::analyze {
@@ -70,24 +69,18 @@ Table SequencesTable(const trace::Trace& trace, const Context& context) {
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a.second.device > b.second.device; });
   if (order.size() > kMostRows) order.resize(kMostRows);
-  Texts operation, kernels;
-  Integers length, count, host, device;
+  TableRows table("sequences", Text("operator"), Text("kernels"), Integer("length"),
+                  Integer("count"), Integer("host_ns"), Integer("device_ns"));
   for (const auto& [key, sums] : order) {
     std::string text;
     for (size_t i = 1; i < key->size(); ++i) {
       if (i > 1) text += " > ";
       text += trace.text(trace::StringId{(*key)[i]});
     }
-    operation.emplace_back(trace.text(trace::StringId{key->front()}));
-    kernels.push_back(std::move(text));
-    length.push_back(static_cast<int64_t>(key->size()) - 1);
-    count.push_back(sums.count);
-    host.push_back(sums.host);
-    device.push_back(sums.device);
+    table.Add(trace.text(trace::StringId{key->front()}), std::move(text),
+              static_cast<int64_t>(key->size()) - 1, sums.count, sums.host, sums.device);
   }
-  return MakeTable("sequences", MakeColumn("operator", operation), MakeColumn("kernels", kernels),
-                   MakeColumn("length", length), MakeColumn("count", count),
-                   MakeColumn("host_ns", host), MakeColumn("device_ns", device));
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

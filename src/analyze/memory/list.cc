@@ -1,8 +1,6 @@
-#include "src/analyze/memory/list.h"
-
-#include "src/analyze/memory/memory_operators.h"
-#include "src/analyze/memory/memory_table.h"
+#include "src/analyze/memory/tables.h"
 #include "src/analyze/recorded_by.h"
+#include "src/analyze/table_entry.h"
 
 namespace crosscut::analyze {
 namespace {

@@ -1,5 +1,3 @@
-#include "src/analyze/memory/memory_operators.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -9,6 +7,7 @@
 #include "src/analyze/columns.h"
 #include "src/analyze/figures.h"
 #include "src/analyze/memory/memory_events.h"
+#include "src/analyze/memory/tables.h"
 #include "src/trace/namesakes.h"
 #include "src/trace/spans_around.h"
 
@@ -84,7 +83,7 @@ OperatorSums SumsOf(const trace::Trace& trace, const DeviceMemory& memory,
 size_t StepsToJudge(const trace::Process& process) {
   size_t count = process.steps.size();
   if (count > 0 && process.steps[count - 1].open) --count;
-  while (count > 0 && process.steps[count - 1].level == 0) --count;
+  while (count > 0 && process.steps[count - 1].control()) --count;
   return count > kLeakSteps ? count - kLeakSteps : 0;
 }
 
@@ -130,8 +129,9 @@ std::map<MemoryOwner, Leak> LeaksOf(const trace::Process& process, const DeviceM
 }  // namespace
 
 Table MemoryOperatorsTable(const trace::Trace& trace, const Context& context) {
-  Texts process, device, op;
-  Integers allocations, frees, allocated, freed, self, total;
+  TableRows table("memory_operators", Text("process"), Text("device"), Text("operator"),
+                  Integer("allocations"), Integer("frees"), Integer("allocated_bytes"),
+                  Integer("freed_bytes"), Integer("self_bytes"), Integer("total_bytes"));
   trace::SpansAround operators(trace, [&](trace::TrackId track, trace::SpanIndex span) {
     return IsOperator(trace, trace.tracks[track.value].spans.name[span]);
   });
@@ -142,22 +142,13 @@ Table MemoryOperatorsTable(const trace::Trace& trace, const Context& context) {
       return a.second.bytes[0] > b.second.bytes[0];
     });
     for (const auto& [name, sum] : rows) {
-      process.push_back(context.process_label(memory.process));
-      device.push_back(memory.device);
-      op.emplace_back(trace.text(trace::StringId{name}));
-      allocations.push_back(sum.counts[0]);
-      frees.push_back(sum.counts[1]);
-      allocated.push_back(CellOf(sum.bytes[0]));
-      freed.push_back(CellOf(sum.bytes[1]));
-      self.push_back(CellOf(Without(sum.bytes[0], sum.bytes[1])));
-      total.push_back(CellOf(sum.total));
+      table.Add(context.process_label(memory.process), memory.device,
+                trace.text(trace::StringId{name}), sum.counts[0], sum.counts[1],
+                CellOf(sum.bytes[0]), CellOf(sum.bytes[1]),
+                CellOf(Without(sum.bytes[0], sum.bytes[1])), CellOf(sum.total));
     }
   }
-  return MakeTable("memory_operators", MakeColumn("process", process), MakeColumn("device", device),
-                   MakeColumn("operator", op), MakeColumn("allocations", allocations),
-                   MakeColumn("frees", frees), MakeColumn("allocated_bytes", allocated),
-                   MakeColumn("freed_bytes", freed), MakeColumn("self_bytes", self),
-                   MakeColumn("total_bytes", total));
+  return table.Make();
 }
 
 namespace {
@@ -177,11 +168,9 @@ std::string LeakText(const Leak& leak, int64_t steps, const std::string& device,
 }  // namespace
 
 Table MemoryLeaksTable(const trace::Trace& trace, const Context& context) {
-  Texts process, device, operation, op, module, finding;
-  Integers steps, leaking, blocks, bytes, live;
-  const auto text = [&](trace::NameId name) {
-    return name.valid() ? std::string(trace.text(trace.name(name).text)) : std::string();
-  };
+  TableRows table("memory_leaks", Text("process"), Text("device"), Text("operation"),
+                  Text("operator"), Text("module"), Integer("steps"), Integer("leaking_steps"),
+                  Integer("blocks"), Integer("bytes"), Integer("live_bytes"), Text("finding"));
   for (const DeviceMemory& memory : context.Shared<MemoryUse>().devices) {
     const trace::Process& of = trace.processes[memory.process.value];
     const int64_t seen = StepsSeen(of, memory);
@@ -190,25 +179,14 @@ Table MemoryLeaksTable(const trace::Trace& trace, const Context& context) {
     std::stable_sort(rows.begin(), rows.end(),
                      [](const auto& a, const auto& b) { return a.second.bytes > b.second.bytes; });
     for (const auto& [owner, leak] : rows) {
-      process.push_back(context.process_label(memory.process));
-      device.push_back(memory.device);
-      operation.push_back(text(owner.operation));
-      op.push_back(text(owner.op));
-      module.push_back(text(owner.module));
-      steps.push_back(seen);
-      leaking.push_back(static_cast<int64_t>(leak.steps.size()));
-      blocks.push_back(leak.blocks);
-      bytes.push_back(CellOf(leak.bytes));
-      live.push_back(CellOf(leak.live));
-      finding.push_back(LeakText(leak, seen, device.back(), op.back()));
+      const std::string_view op = trace.name_text(owner.op);
+      table.Add(context.process_label(memory.process), memory.device,
+                trace.name_text(owner.operation), op, trace.name_text(owner.module), seen,
+                leak.steps.size(), leak.blocks, CellOf(leak.bytes), CellOf(leak.live),
+                LeakText(leak, seen, memory.device, std::string(op)));
     }
   }
-  return MakeTable("memory_leaks", MakeColumn("process", process), MakeColumn("device", device),
-                   MakeColumn("operation", operation), MakeColumn("operator", op),
-                   MakeColumn("module", module), MakeColumn("steps", steps),
-                   MakeColumn("leaking_steps", leaking), MakeColumn("blocks", blocks),
-                   MakeColumn("bytes", bytes), MakeColumn("live_bytes", live),
-                   MakeColumn("finding", finding));
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

@@ -1,5 +1,3 @@
-#include "src/analyze/memory/memory_table.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -8,6 +6,7 @@
 #include "src/analyze/columns.h"
 #include "src/analyze/figures.h"
 #include "src/analyze/memory/memory_events.h"
+#include "src/analyze/memory/tables.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -36,12 +35,14 @@ std::vector<std::pair<MemoryOwner, Held>> HeldAtPeak(const DeviceMemory& memory,
 }  // namespace
 
 Table MemoryTable(const trace::Trace&, const Context& context) {
-  Texts process, device;
-  Integers allocations, frees, allocated, freed, start, peak, peak_at, end, failures;
+  TableRows table("memory", Text("process"), Text("device"), Integer("allocations"),
+                  Integer("frees"), Integer("allocated_bytes"), Integer("freed_bytes"),
+                  Integer("start_bytes"), Integer("peak_bytes"), Integer("peak_at_ns"),
+                  Integer("end_bytes"), Integer("failures"));
   for (const DeviceMemory& memory : context.Shared<MemoryUse>().devices) {
     int64_t counts[2] = {}, bytes[2] = {};
-    int64_t now = memory.start_bytes();
-    start.push_back(CellOf(now));
+    const int64_t start = memory.start_bytes();
+    int64_t now = start;
     for (const MemoryChange& change : memory.changes) {
       const int freeing = change.bytes < 0 ? 1 : 0;
       ++counts[freeing];
@@ -49,62 +50,37 @@ Table MemoryTable(const trace::Trace&, const Context& context) {
       now = change.TotalAfter(now);
     }
     const DeviceMemory::Peak most = memory.peak();
-    process.push_back(context.process_label(memory.process));
-    device.push_back(memory.device);
-    allocations.push_back(counts[0]);
-    frees.push_back(counts[1]);
-    allocated.push_back(CellOf(bytes[0]));
-    freed.push_back(CellOf(bytes[1]));
-    peak.push_back(CellOf(most.bytes));
-    peak_at.push_back(most.at_ns);
-    end.push_back(CellOf(now));
-    failures.push_back(static_cast<int64_t>(memory.failures.size()));
+    table.Add(context.process_label(memory.process), memory.device, counts[0], counts[1],
+              CellOf(bytes[0]), CellOf(bytes[1]), CellOf(start), CellOf(most.bytes), most.at_ns,
+              CellOf(now), memory.failures.size());
   }
-  return MakeTable("memory", MakeColumn("process", process), MakeColumn("device", device),
-                   MakeColumn("allocations", allocations), MakeColumn("frees", frees),
-                   MakeColumn("allocated_bytes", allocated), MakeColumn("freed_bytes", freed),
-                   MakeColumn("start_bytes", start), MakeColumn("peak_bytes", peak),
-                   MakeColumn("peak_at_ns", peak_at), MakeColumn("end_bytes", end),
-                   MakeColumn("failures", failures));
+  return table.Make();
 }
 
 Table MemoryPeakTable(const trace::Trace& trace, const Context& context) {
-  Texts process, device, operation, op, module;
-  Integers blocks, bytes;
+  TableRows table("memory_peak", Text("process"), Text("device"), Text("operation"),
+                  Text("operator"), Text("module"), Integer("blocks"), Integer("bytes"));
   for (const DeviceMemory& memory : context.Shared<MemoryUse>().devices) {
     if (memory.changes.empty()) continue;
     const DeviceMemory::Peak peak = memory.peak();
-    const auto text = [&](trace::NameId name) {
-      return name.valid() ? std::string(trace.text(trace.name(name).text)) : std::string();
-    };
-    const auto add = [&](std::string_view of, Held held) {
-      process.push_back(context.process_label(memory.process));
-      device.push_back(memory.device);
-      op.push_back(of);
-      blocks.push_back(held.blocks);
-      bytes.push_back(CellOf(held.bytes));
-    };
+    const std::string& process = context.process_label(memory.process);
     int64_t known = 0;
     for (const auto& [owner, held] : HeldAtPeak(memory, peak.at_ns)) {
-      operation.push_back(text(owner.operation));
-      module.push_back(text(owner.module));
-      add(text(owner.op), held);
+      table.Add(process, memory.device, trace.name_text(owner.operation), trace.name_text(owner.op),
+                trace.name_text(owner.module), held.blocks, CellOf(held.bytes));
       AddTo(&known, held.bytes);
     }
     if (known == peak.bytes) continue;
-    operation.emplace_back();
-    module.emplace_back();
-    add(kNotRecorded, {kMissing, Without(peak.bytes, known)});
+    table.Add(process, memory.device, "", kNotRecorded, "", kMissing,
+              CellOf(Without(peak.bytes, known)));
   }
-  return MakeTable("memory_peak", MakeColumn("process", process), MakeColumn("device", device),
-                   MakeColumn("operation", operation), MakeColumn("operator", op),
-                   MakeColumn("module", module), MakeColumn("blocks", blocks),
-                   MakeColumn("bytes", bytes));
+  return table.Make();
 }
 
 Table MemoryTimelineTable(const trace::Trace& trace, const Context& context) {
-  Texts process, device;
-  Integers begin, end, least, most, last;
+  TableRows table("memory_timeline", Text("process"), Text("device"), Integer("begin_ns"),
+                  Integer("end_ns"), Integer("min_bytes"), Integer("max_bytes"),
+                  Integer("end_bytes"));
   for (const DeviceMemory& memory : context.Shared<MemoryUse>().devices) {
     if (memory.changes.empty()) continue;
     const trace::Process& of = trace.processes[memory.process.value];
@@ -123,19 +99,11 @@ Table MemoryTimelineTable(const trace::Trace& trace, const Context& context) {
         high = std::max(high, now);
       }
       if (next == first && now == 0) continue;
-      process.push_back(context.process_label(memory.process));
-      device.push_back(memory.device);
-      begin.push_back(at);
-      end.push_back(to);
-      least.push_back(CellOf(low));
-      most.push_back(CellOf(high));
-      last.push_back(CellOf(now));
+      table.Add(context.process_label(memory.process), memory.device, at, to, CellOf(low),
+                CellOf(high), CellOf(now));
     }
   }
-  return MakeTable("memory_timeline", MakeColumn("process", process), MakeColumn("device", device),
-                   MakeColumn("begin_ns", begin), MakeColumn("end_ns", end),
-                   MakeColumn("min_bytes", least), MakeColumn("max_bytes", most),
-                   MakeColumn("end_bytes", last));
+  return table.Make();
 }
 
 namespace {
@@ -150,51 +118,33 @@ std::string FailureText(const MemoryFailure& failure, const std::string& device,
 }  // namespace
 
 Table MemoryFailuresTable(const trace::Trace& trace, const Context& context) {
-  Texts process, thread, device, operation, op, finding;
-  Integers at, asked, allocated, reserved;
+  TableRows table("memory_failures", Text("process"), Text("thread"), Text("device"),
+                  Text("operation"), Text("operator"), Integer("at_ns"), Integer("asked_bytes"),
+                  Integer("allocated_bytes"), Integer("reserved_bytes"), Text("finding"));
   for (const DeviceMemory& memory : context.Shared<MemoryUse>().devices) {
     for (const MemoryFailure& failure : memory.failures) {
-      const auto text = [&](trace::NameId name) {
-        return name.valid() ? std::string(trace.text(trace.name(name).text)) : std::string();
-      };
-      process.push_back(context.process_label(memory.process));
-      thread.push_back(context.track_label(failure.track));
-      device.push_back(memory.device);
-      operation.push_back(text(failure.owner.operation));
-      op.push_back(text(failure.owner.op));
-      at.push_back(failure.at_ns);
-      asked.push_back(failure.bytes);
-      allocated.push_back(failure.total);
-      reserved.push_back(failure.reserved);
-      finding.push_back(FailureText(failure, device.back(), op.back()));
+      const std::string_view op = trace.name_text(failure.owner.op);
+      table.Add(context.process_label(memory.process), context.track_label(failure.track),
+                memory.device, trace.name_text(failure.owner.operation), op, failure.at_ns,
+                failure.bytes, failure.total, failure.reserved,
+                FailureText(failure, memory.device, std::string(op)));
     }
   }
-  return MakeTable("memory_failures", MakeColumn("process", process), MakeColumn("thread", thread),
-                   MakeColumn("device", device), MakeColumn("operation", operation),
-                   MakeColumn("operator", op), MakeColumn("at_ns", at),
-                   MakeColumn("asked_bytes", asked), MakeColumn("allocated_bytes", allocated),
-                   MakeColumn("reserved_bytes", reserved), MakeColumn("finding", finding));
+  return table.Make();
 }
 
 Table MemoryEventsTable(const trace::Trace&, const Context& context) {
-  Texts process, thread, device;
-  Integers at, span, address, bytes, total;
+  TableRows table("memory_events", Text("process"), Text("thread"), Text("device"),
+                  Integer("at_ns"), Integer("span"), Integer("address"), Integer("bytes"),
+                  Integer("total_bytes"));
   for (const DeviceMemory& memory : context.Shared<MemoryUse>().devices) {
     for (const MemoryChange& change : memory.changes) {
-      process.push_back(context.process_label(memory.process));
-      thread.push_back(context.track_label(change.track));
-      device.push_back(memory.device);
-      at.push_back(change.at_ns);
-      span.push_back(change.span == trace::kNoSpan ? kMissing : change.span);
-      address.push_back(change.address == 0 ? kMissing : change.address);
-      bytes.push_back(change.bytes);
-      total.push_back(change.total);
+      table.Add(context.process_label(memory.process), context.track_label(change.track),
+                memory.device, change.at_ns, change.span == trace::kNoSpan ? kMissing : change.span,
+                change.address == 0 ? kMissing : change.address, change.bytes, change.total);
     }
   }
-  return MakeTable("memory_events", MakeColumn("process", process), MakeColumn("thread", thread),
-                   MakeColumn("device", device), MakeColumn("at_ns", at), MakeColumn("span", span),
-                   MakeColumn("address", address), MakeColumn("bytes", bytes),
-                   MakeColumn("total_bytes", total));
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

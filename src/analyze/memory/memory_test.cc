@@ -8,8 +8,7 @@
 #include <string>
 
 #include "src/analyze/memory/memory_events.h"
-#include "src/analyze/memory/memory_operators.h"
-#include "src/analyze/memory/memory_table.h"
+#include "src/analyze/memory/tables.h"
 #include "src/analyze/testing/test_trace.h"
 
 namespace crosscut::analyze {

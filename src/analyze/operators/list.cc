@@ -1,9 +1,6 @@
-#include "src/analyze/operators/list.h"
-
-#include "src/analyze/operators/module_tables.h"
-#include "src/analyze/operators/operator_stacks.h"
-#include "src/analyze/operators/operator_table.h"
+#include "src/analyze/operators/tables.h"
 #include "src/analyze/recorded_by.h"
+#include "src/analyze/table_entry.h"
 
 namespace crosscut::analyze {
 namespace {

@@ -1,5 +1,3 @@
-#include "src/analyze/operators/module_tables.h"
-
 #include <algorithm>
 #include <map>
 #include <string>
@@ -9,6 +7,7 @@
 
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_work.h"
+#include "src/analyze/operators/tables.h"
 #include "src/trace/namesakes.h"
 #include "src/trace/spans_around.h"
 
@@ -83,7 +82,7 @@ class Modules {
   }
   const trace::Spans& SpansOf(Place at) const { return trace_.tracks[at.track].spans; }
   std::string_view TextOf(const trace::Spans& spans, SpanIndex span) const {
-    return trace_.text(trace_.name(spans.name[span]).text);
+    return trace_.name_text(spans.name[span]);
   }
 
   // The arrow's end stands for its engine's frame, where there is one.
@@ -214,16 +213,15 @@ Table ModulesTable(const trace::Trace& trace, const Context& context) {
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
     return a.self_ns + a.backward_ns > b.self_ns + b.backward_ns;
   });
-  return TableOf("modules", rows)
-      .Text("process", [&](const Row& row) { return context.process_label({row.process}); })
-      .Text("module", [&](const Row& row) { return WithoutPrefix(trace.text({row.module})); })
-      .Integer("count", &Row::count)
-      .Integer("total_ns", &Row::total_ns)
-      .Integer("self_ns", &Row::self_ns)
-      .Integer("device_ns", &Row::device_ns)
-      .Integer("backward_ns", &Row::backward_ns)
-      .Integer("backward_device_ns", &Row::backward_device_ns)
-      .Make();
+  TableRows table("modules", Text("process"), Text("module"), Integer("count"), Integer("total_ns"),
+                  Integer("self_ns"), Integer("device_ns"), Integer("backward_ns"),
+                  Integer("backward_device_ns"));
+  for (const Row& row : rows) {
+    table.Add(context.process_label({row.process}), WithoutPrefix(trace.text({row.module})),
+              row.count, row.total_ns, row.self_ns, row.device_ns, row.backward_ns,
+              row.backward_device_ns);
+  }
+  return table.Make();
 }
 
 Table BackwardTable(const trace::Trace& trace, const Context& context) {
@@ -231,17 +229,14 @@ Table BackwardTable(const trace::Trace& trace, const Context& context) {
   std::vector<Row> rows = Modules(trace, context).frames();
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Row& a, const Row& b) { return a.ns > b.ns; });
-  const auto process = [&](const Row& row) { return context.process_label({row.cause.process}); };
-  const auto module = [&](const Row& row) { return WithoutPrefix(trace.text(row.cause.module)); };
-  return TableOf("backward", rows)
-      .Text("process", process)
-      .Text("operation", [&](const Row& row) { return trace.text(row.cause.operation); })
-      .Text("module", module)
-      .Text("operator", [&](const Row& row) { return trace.text(row.cause.op); })
-      .Integer("count", &Row::count)
-      .Integer("backward_ns", &Row::ns)
-      .Integer("device_ns", &Row::device_ns)
-      .Make();
+  TableRows table("backward", Text("process"), Text("operation"), Text("module"), Text("operator"),
+                  Integer("count"), Integer("backward_ns"), Integer("device_ns"));
+  for (const Row& row : rows) {
+    table.Add(context.process_label({row.cause.process}), trace.text(row.cause.operation),
+              WithoutPrefix(trace.text(row.cause.module)), trace.text(row.cause.op), row.count,
+              row.ns, row.device_ns);
+  }
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

@@ -1,9 +1,8 @@
 // Modules and the backward time that they cause.
-#include "src/analyze/operators/module_tables.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "src/analyze/operators/tables.h"
 #include "src/analyze/testing/test_trace.h"
 
 namespace crosscut::analyze {

@@ -1,11 +1,10 @@
-#include "src/analyze/operators/operator_stacks.h"
-
 #include <algorithm>
 #include <map>
 #include <tuple>
 
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_work.h"
+#include "src/analyze/operators/tables.h"
 #include "src/trace/namesakes.h"
 #include "src/trace/spans_around.h"
 #include "src/trace/stacks.h"
@@ -152,28 +151,17 @@ Table OperatorStacks::Make(const Context& context) const {
     return std::pair(a->second.device_ns, a->second.self_ns) >
            std::pair(b->second.device_ns, b->second.self_ns);
   });
-  Texts process, op, probe, layer, stack, forward, forward_stack;
-  Integers count, total, self, device;
+  TableRows table("operator_stacks", Text("process"), Text("operator"), Text("probe"),
+                  Text("layer"), Text("stack"), Text("forward"), Text("forward_stack"),
+                  Integer("count"), Integer("total_ns"), Integer("self_ns"), Integer("device_ns"));
   for (const auto* row : order) {
     const auto& [key, sums] = *row;
-    process.push_back(context.process_label({key.process}));
-    op.emplace_back(trace_.text({key.operator_text}));
-    probe.emplace_back(trace_.text({key.probe}));
-    layer.emplace_back(trace::LayerName(key.layer));
-    stack.push_back(tree_.Text(key.stack));
-    forward.emplace_back(trace_.text({key.forward_text}));
-    forward_stack.push_back(tree_.Text(key.forward_stack));
-    count.push_back(sums.count);
-    total.push_back(sums.total_ns);
-    self.push_back(sums.self_ns);
-    device.push_back(sums.device_ns);
+    table.Add(context.process_label({key.process}), trace_.text({key.operator_text}),
+              trace_.text({key.probe}), trace::LayerName(key.layer), tree_.Text(key.stack),
+              trace_.text({key.forward_text}), tree_.Text(key.forward_stack), sums.count,
+              sums.total_ns, sums.self_ns, sums.device_ns);
   }
-  return MakeTable("operator_stacks", MakeColumn("process", process), MakeColumn("operator", op),
-                   MakeColumn("probe", probe), MakeColumn("layer", layer),
-                   MakeColumn("stack", stack), MakeColumn("forward", forward),
-                   MakeColumn("forward_stack", forward_stack), MakeColumn("count", count),
-                   MakeColumn("total_ns", total), MakeColumn("self_ns", self),
-                   MakeColumn("device_ns", device));
+  return table.Make();
 }
 
 }  // namespace

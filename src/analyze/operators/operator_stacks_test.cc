@@ -1,10 +1,9 @@
-#include "src/analyze/operators/operator_stacks.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 
+#include "src/analyze/operators/tables.h"
 #include "src/analyze/testing/test_trace.h"
 
 namespace crosscut::analyze {

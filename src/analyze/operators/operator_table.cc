@@ -1,5 +1,3 @@
-#include "src/analyze/operators/operator_table.h"
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -11,6 +9,7 @@
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_work.h"
 #include "src/analyze/operators/span_flops.h"
+#include "src/analyze/operators/tables.h"
 #include "src/trace/namesakes.h"
 #include "src/trace/spans_around.h"
 #include "src/trace/stacks.h"
@@ -177,25 +176,17 @@ class Operators {
 }  // namespace
 
 Table OperatorsTable(const trace::Trace& trace, const Context& context) {
-  const std::vector<Row> rows = Operators(trace, context).Sorted();
-  const auto total = [](Group group) {
-    return [group](const Row& row) { return row.total_ns[group]; };
-  };
-  return TableOf("operators", rows)
-      .Text("layer", [&](const Row& row) { return trace::LayerName(row.layer); })
-      .Text("name", [&](const Row& row) { return trace.text({row.text}); })
-      .Text("overload", [&](const Row& row) { return trace.text({row.overload}); })
-      .Text("input_dims", [&](const Row& row) { return trace.text({row.dims}); })
-      .Text("input_types", [&](const Row& row) { return trace.text({row.types}); })
-      .Integer("count", &Row::count)
-      .Integer("total_ns", total(kByRow))
-      .Integer("self_ns", &Row::self_ns)
-      .Integer("self_device_ns", &Row::device_ns)
-      .Integer("flops", [](const Row& row) { return CellOf(row.flops); })
-      .Integer("name_total_ns", total(kByName))
-      .Integer("overload_total_ns", total(kByOverload))
-      .Integer("dims_total_ns", total(kByDims))
-      .Make();
+  TableRows table("operators", Text("layer"), Text("name"), Text("overload"), Text("input_dims"),
+                  Text("input_types"), Integer("count"), Integer("total_ns"), Integer("self_ns"),
+                  Integer("self_device_ns"), Integer("flops"), Integer("name_total_ns"),
+                  Integer("overload_total_ns"), Integer("dims_total_ns"));
+  for (const Row& row : Operators(trace, context).Sorted()) {
+    table.Add(trace::LayerName(row.layer), trace.text({row.text}), trace.text({row.overload}),
+              trace.text({row.dims}), trace.text({row.types}), row.count, row.total_ns[kByRow],
+              row.self_ns, row.device_ns, CellOf(row.flops), row.total_ns[kByName],
+              row.total_ns[kByOverload], row.total_ns[kByDims]);
+  }
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

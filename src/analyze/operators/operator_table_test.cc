@@ -1,6 +1,4 @@
 // Operators by their inputs, and how much they compute.
-#include "src/analyze/operators/operator_table.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,8 +6,9 @@
 
 #include "src/analyze/amounts.h"
 #include "src/analyze/operators/flops.h"
+#include "src/analyze/operators/tables.h"
 #include "src/analyze/testing/test_trace.h"
-#include "src/analyze/time/span_table.h"
+#include "src/analyze/time/tables.h"
 #include "src/trace/builder.h"
 
 namespace crosscut::analyze {

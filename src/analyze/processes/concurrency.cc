@@ -205,29 +205,20 @@ Table ConcurrencyTable(const trace::Trace& trace, const Context& context) {
   ConcurrencyCells found;
   // Names of its own: those of the accounting come with every process's overlap.
   if (trace.processes.size() > 1) found = ComputeConcurrency(trace, NameCodes(trace));
-  Texts host, device;
-  Integers host_count, device_count, ns;
-  const auto add = [&](std::string_view h, std::string_view d, std::pair<size_t, size_t> n,
-                       int64_t sum) {
-    host.push_back(h);
-    device.push_back(d);
-    host_count.push_back(static_cast<int64_t>(n.first));
-    device_count.push_back(static_cast<int64_t>(n.second));
-    ns.push_back(sum);
-  };
+  TableRows table("concurrency", Text("host_processes"), Text("device_processes"),
+                  Integer("host_count"), Integer("device_count"), Integer("ns"));
   for (const ConcurrencyCell& c : found.cells) {
-    add(Labels(context, c.host), Labels(context, c.device), {c.host.size(), c.device.size()}, c.ns);
+    table.Add(Labels(context, c.host), Labels(context, c.device), c.host.size(), c.device.size(),
+              c.ns);
   }
-  for (const auto& [count, sum] : found.rest) add("(others)", "(others)", count, sum);
-  Table table =
-      MakeTable("concurrency", MakeColumn("host_processes", host),
-                MakeColumn("device_processes", device), MakeColumn("host_count", host_count),
-                MakeColumn("device_count", device_count), MakeColumn("ns", ns));
+  for (const auto& [count, sum] : found.rest) {
+    table.Add("(others)", "(others)", count.first, count.second, sum);
+  }
   if (trace.processes.size() > kMostConcurrent) {
-    table.notes.push_back("not computed: " + std::to_string(trace.processes.size()) +
-                          " processes, more than " + std::to_string(kMostConcurrent));
+    table.Note("not computed: " + std::to_string(trace.processes.size()) +
+               " processes, more than " + std::to_string(kMostConcurrent));
   }
-  return table;
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

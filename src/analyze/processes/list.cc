@@ -1,13 +1,9 @@
-#include "src/analyze/processes/list.h"
-
 #include "src/analyze/processes/concurrency.h"
-#include "src/analyze/processes/memory_growth.h"
 #include "src/analyze/processes/phases.h"
-#include "src/analyze/processes/process_tables.h"
-#include "src/analyze/processes/process_waits.h"
-#include "src/analyze/processes/thread_tables.h"
+#include "src/analyze/processes/tables.h"
 #include "src/analyze/processes/utilization.h"
 #include "src/analyze/recorded_by.h"
+#include "src/analyze/table_entry.h"
 
 namespace crosscut::analyze {
 namespace {

@@ -1,5 +1,3 @@
-#include "src/analyze/processes/memory_growth.h"
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -7,6 +5,7 @@
 #include "src/analyze/columns.h"
 #include "src/analyze/figures.h"
 #include "src/analyze/intervals.h"
+#include "src/analyze/processes/tables.h"
 #include "src/analyze/processes/utilization.h"
 
 namespace crosscut::analyze {
@@ -74,27 +73,20 @@ std::string TextOf(const Growth& growth) {
 }  // namespace
 
 Table MemoryGrowthTable(const trace::Trace& trace, const Context& context) {
-  Texts process, finding;
-  Integers begin, end, steps, per_step, low, high;
+  TableRows table("memory_growth", Text("process"), Integer("begin_bytes"), Integer("end_bytes"),
+                  Integer("steps"), Integer("step_bytes"), Integer("low_bytes"),
+                  Integer("high_bytes"), Text("finding"));
   for (uint32_t i = 0; i < trace.processes.size(); ++i) {
     const trace::CounterSeries* resident = context.counter({i}, kResidentCounter);
     if (resident == nullptr) continue;
     const std::vector<Look> looks = LooksOf(trace.processes[i], *resident);
     if (looks.size() < kFewest || looks.back().steps <= looks.front().steps) continue;
     const Growth growth = GrowthOf(looks);
-    process.push_back(context.process_label({i}));
-    begin.push_back(Whole(growth.first.bytes));
-    end.push_back(Whole(growth.last.bytes));
-    steps.push_back(std::llround(growth.last.steps - growth.first.steps));
-    per_step.push_back(Whole(growth.per_step));
-    low.push_back(Whole(growth.low));
-    high.push_back(Whole(growth.high));
-    finding.push_back(growth.stands_out() ? TextOf(growth) : "");
+    table.Add(context.process_label({i}), Whole(growth.first.bytes), Whole(growth.last.bytes),
+              std::llround(growth.last.steps - growth.first.steps), Whole(growth.per_step),
+              Whole(growth.low), Whole(growth.high), growth.stands_out() ? TextOf(growth) : "");
   }
-  return MakeTable(
-      "memory_growth", MakeColumn("process", process), MakeColumn("begin_bytes", begin),
-      MakeColumn("end_bytes", end), MakeColumn("steps", steps), MakeColumn("step_bytes", per_step),
-      MakeColumn("low_bytes", low), MakeColumn("high_bytes", high), MakeColumn("finding", finding));
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

@@ -19,7 +19,7 @@ struct PhaseRow {
   uint32_t process = 0;
   trace::StringId name;
   int64_t begin_ns = 0, end_ns = 0;
-  std::array<int64_t, kShareCount> shares{};
+  Shares shares{};
 
   int64_t wall_ns() const {
     int64_t sum = 0;
@@ -62,15 +62,6 @@ void Fill(const trace::Trace& trace, const Accounting& accounting, uint32_t proc
           std::min(now.end_ns, rows[i].end_ns) - std::max(now.begin_ns, rows[i].begin_ns);
     }
   });
-}
-
-int64_t PausedIn(const ProcessEvents& events, int64_t begin_ns, int64_t end_ns) {
-  int64_t sum = 0;
-  for (const trace::Interval& pause : events.pauses) {
-    sum +=
-        std::max<int64_t>(0, std::min(pause.end_ns, end_ns) - std::max(pause.begin_ns, begin_ns));
-  }
-  return sum;
 }
 
 // The stretch over which progress is known.
@@ -133,7 +124,7 @@ void AddProgress(const Context& context, uint32_t process, std::vector<ProgressR
   if (!StretchOf(context, process, &stretch)) return;
   const Accounting& a = context.Shared<Accounting>();
   const size_t first = rows.size();
-  const int64_t paused = PausedIn(a.events[process], stretch.begin_ns, stretch.end_ns);
+  const int64_t paused = LengthWithin(a.events[process].pauses, stretch.begin_ns, stretch.end_ns);
   rows.push_back({process, "(all)", stretch, 0, Whole(paused, stretch), {}});
   for (const auto& [operation, sum] : SumsIn(trace, a, process, stretch)) {
     ProgressRow row = {process,  std::string(trace.text(a.names.operations[operation])),
@@ -153,39 +144,22 @@ void AddProgress(const Context& context, uint32_t process, std::vector<ProgressR
 }  // namespace
 
 Table PhasesTable(const trace::Trace& trace, const Context& context) {
-  static constexpr const char* kShares[kShareCount] = {"host_ns", "overlap_ns", "device_ns",
-                                                       "idle_ns", "unknown_ns", "control_ns"};
   const Accounting& a = context.Shared<Accounting>();
-  std::vector<PhaseRow> rows;
+  TableRows table("phases", Text("process"), Text("parent"), Text("phase"), Integer("begin_ns"),
+                  Integer("end_ns"), Integer("wall_ns"), Several<Integer>(kShareColumns),
+                  Integer("any_host_ns"), Integer("any_device_ns"), Integer("excluded_ns"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     std::vector<PhaseRow> parts = PartsOf(trace.processes[p], p);
     if (!parts.empty()) Fill(trace, a, p, parts);
-    rows.insert(rows.end(), parts.begin(), parts.end());
+    for (const PhaseRow& r : parts) {
+      const auto of = [&](Share share) { return r.shares[static_cast<size_t>(share)]; };
+      table.Add(context.process_label({p}), context.process_label(trace.processes[p].parent),
+                trace.text(r.name), r.begin_ns, r.end_ns, r.wall_ns(), r.shares,
+                of(Share::kHost) + of(Share::kOverlap), of(Share::kOverlap) + of(Share::kDevice),
+                LengthWithin(a.events[p].pauses, r.begin_ns, r.end_ns));
+    }
   }
-  TableOf table("phases", rows);
-  table.Text("process", [&](const PhaseRow& r) { return context.process_label({r.process}); })
-      .Text("parent",
-            [&](const PhaseRow& r) {
-              return context.process_label(trace.processes[r.process].parent);
-            })
-      .Text("phase", [&](const PhaseRow& r) { return trace.text(r.name); })
-      .Integer("begin_ns", &PhaseRow::begin_ns)
-      .Integer("end_ns", &PhaseRow::end_ns)
-      .Integer("wall_ns", &PhaseRow::wall_ns);
-  for (size_t i = 0; i < kShareCount; ++i) {
-    table.Integer(kShares[i], [i](const PhaseRow& r) { return r.shares[i]; });
-  }
-  const auto sum_of = [](Share a, Share b) {
-    return [=](const PhaseRow& r) {
-      return r.shares[static_cast<size_t>(a)] + r.shares[static_cast<size_t>(b)];
-    };
-  };
-  return table.Integer("any_host_ns", sum_of(Share::kHost, Share::kOverlap))
-      .Integer("any_device_ns", sum_of(Share::kOverlap, Share::kDevice))
-      .Integer(
-          "excluded_ns",
-          [&](const PhaseRow& r) { return PausedIn(a.events[r.process], r.begin_ns, r.end_ns); })
-      .Make();
+  return table.Make();
 }
 
 Table ProgressTable(const trace::Trace& trace, const Context& context) {
@@ -193,32 +167,19 @@ Table ProgressTable(const trace::Trace& trace, const Context& context) {
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     AddProgress(context, p, rows);
   }
-  static constexpr std::pair<const char*, MetricClass> kClasses[] = {
-      {"python_ns", MetricClass::kPython},
-      {"framework_cpp_ns", MetricClass::kFrameworkCpp},
-      {"cuda_cpp_ns", MetricClass::kCudaCpp},
-      {"gpu_ns", MetricClass::kGpu},
-      {"other_ns", MetricClass::kOther}};
-  Reals from, to;
-  for (const ProgressRow& row : rows) {
-    from.push_back(row.stretch.from);
-    to.push_back(row.stretch.to);
+  TableRows table("progress", Text("process"), Text("operation"), Integer("begin_ns"),
+                  Integer("end_ns"), Real("from_fraction"), Real("to_fraction"),
+                  Integer("recorded_ns"), Integer("total_ns"), Integer("python_ns"),
+                  Integer("framework_cpp_ns"), Integer("cuda_cpp_ns"), Integer("gpu_ns"),
+                  Integer("other_ns"), Integer("excluded_ns"));
+  for (const ProgressRow& r : rows) {
+    const auto of = [&](MetricClass c) { return r.ns[static_cast<size_t>(c)]; };
+    table.Add(context.process_label({r.process}), r.operation, r.stretch.begin_ns, r.stretch.end_ns,
+              r.stretch.from, r.stretch.to, r.recorded_ns, r.total_ns(), of(MetricClass::kPython),
+              of(MetricClass::kFrameworkCpp), of(MetricClass::kCudaCpp), of(MetricClass::kGpu),
+              of(MetricClass::kOther), r.excluded_ns);
   }
-  TableOf table("progress", rows);
-  table.Text("process", [&](const ProgressRow& r) { return context.process_label({r.process}); })
-      .Text("operation", &ProgressRow::operation)
-      .Integer("begin_ns", [](const ProgressRow& r) { return r.stretch.begin_ns; })
-      .Integer("end_ns", [](const ProgressRow& r) { return r.stretch.end_ns; })
-      .Integer("recorded_ns", &ProgressRow::recorded_ns)
-      .Integer("total_ns", &ProgressRow::total_ns);
-  for (const auto& [name, which] : kClasses) {
-    table.Integer(name, [c = static_cast<size_t>(which)](const ProgressRow& r) { return r.ns[c]; });
-  }
-  table.Integer("excluded_ns", &ProgressRow::excluded_ns);
-  Table made = table.Make();
-  made.columns.insert(made.columns.begin() + 4,
-                      {MakeColumn("from_fraction", from), MakeColumn("to_fraction", to)});
-  return made;
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

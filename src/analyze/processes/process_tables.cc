@@ -1,5 +1,3 @@
-#include "src/analyze/processes/process_tables.h"
-
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -7,6 +5,7 @@
 
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/columns.h"
+#include "src/analyze/processes/tables.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -19,58 +18,41 @@ int64_t Sum(const std::vector<int64_t>& ns) {
 
 Table ProcessesTable(const trace::Trace& trace, const Context& context) {
   const Accounting& a = context.Shared<Accounting>();
-  Texts process, parent, name, why, method, lead;
-  Integers pid, start, starting, wall, excluded, complete, threads, corrected, low, high;
+  TableRows table("processes", Text("process"), Integer("pid"), Text("parent"), Text("name"),
+                  Integer("start_ns"), Integer("wall_ns"), Integer("excluded_ns"),
+                  Integer("complete"), Text("why_incomplete"), Text("start_method"), Text("lead"),
+                  Integer("threads"), Integer("corrected_ns"), Integer("corrected_low_ns"),
+                  Integer("corrected_high_ns"), Integer("starting_ns"));
   for (uint32_t i = 0; i < trace.processes.size(); ++i) {
     const trace::Process& p = trace.processes[i];
     const ProcessAccount& account = a.processes[i];
-    process.push_back(context.process_label({i}));
-    pid.push_back(p.pid);
-    parent.push_back(context.process_label(p.parent));
-    name.emplace_back(trace.text(p.name));
-    start.push_back(p.start_ns);
-    starting.push_back(p.starting_ns);
-    wall.push_back(account.overlap.window_ns);
-    excluded.push_back(account.overlap.excluded_ns);
-    complete.push_back(p.complete);
-    why.emplace_back(trace.text(p.why_incomplete));
-    method.emplace_back(trace.text(p.start_method));
-    lead.push_back(context.track_label(p.lead));
-    threads.push_back(static_cast<int64_t>(a.tracks[i].host.size()));
-    corrected.push_back(Sum(account.correction.corrected_ns));
+    const int64_t wall = account.overlap.window_ns;
+    const int64_t corrected = Sum(account.correction.corrected_ns);
     const Bounds of_scale = {Sum(account.low.corrected_ns), Sum(account.high.corrected_ns)};
-    const bool untouched = corrected.back() == account.overlap.window_ns;
     const Bounds bounds =
-        untouched ? of_scale : OfSeparateRun(corrected.back(), of_scale, account.spread);
-    low.push_back(bounds.low);
-    high.push_back(bounds.high);
+        corrected == wall ? of_scale : OfSeparateRun(corrected, of_scale, account.spread);
+    table.Add(context.process_label({i}), p.pid, context.process_label(p.parent),
+              trace.text(p.name), p.start_ns, wall, account.overlap.excluded_ns, p.complete,
+              trace.text(p.why_incomplete), trace.text(p.start_method), context.track_label(p.lead),
+              a.tracks[i].host.size(), corrected, bounds.low, bounds.high, p.starting_ns);
   }
-  return MakeTable("processes", MakeColumn("process", process), MakeColumn("pid", pid),
-                   MakeColumn("parent", parent), MakeColumn("name", name),
-                   MakeColumn("start_ns", start), MakeColumn("wall_ns", wall),
-                   MakeColumn("excluded_ns", excluded), MakeColumn("complete", complete),
-                   MakeColumn("why_incomplete", why), MakeColumn("start_method", method),
-                   MakeColumn("lead", lead), MakeColumn("threads", threads),
-                   MakeColumn("corrected_ns", corrected), MakeColumn("corrected_low_ns", low),
-                   MakeColumn("corrected_high_ns", high), MakeColumn("starting_ns", starting));
+  return table.Make();
 }
 
 Table FactsTable(const trace::Trace& trace, const Context& context) {
-  Texts process, name, value;
+  TableRows table("facts", Text("process"), Text("name"), Text("value"));
   for (uint32_t i = 0; i < trace.processes.size(); ++i) {
     for (const auto& [key, stated] : trace.processes[i].meta) {
-      process.push_back(context.process_label({i}));
-      name.emplace_back(trace.text(key));
-      value.emplace_back(trace.text(stated));
+      table.Add(context.process_label({i}), trace.text(key), trace.text(stated));
     }
   }
-  return MakeTable("facts", MakeColumn("process", process), MakeColumn("name", name),
-                   MakeColumn("value", value));
+  return table.Make();
 }
 
 Table WindowsTable(const trace::Trace& trace, const Context& context) {
-  Texts process;
-  Integers window, begin, end, wall, first_step, steps, complete;
+  TableRows table("windows", Text("process"), Integer("window"), Integer("begin_ns"),
+                  Integer("end_ns"), Integer("wall_ns"), Integer("first_step"), Integer("steps"),
+                  Integer("complete"));
   for (uint32_t i = 0; i < trace.processes.size(); ++i) {
     const trace::Process& p = trace.processes[i];
     for (const trace::Window& w : p.windows) {
@@ -80,38 +62,23 @@ Table WindowsTable(const trace::Trace& trace, const Context& context) {
       const auto to =
           std::lower_bound(from, p.steps.end(), w.end_ns,
                            [](const trace::Step& step, int64_t ns) { return step.begin_ns < ns; });
-      process.push_back(context.process_label({i}));
-      window.push_back(w.number);
-      begin.push_back(w.begin_ns);
-      end.push_back(w.end_ns);
-      wall.push_back(w.end_ns - w.begin_ns);
-      first_step.push_back(from == to ? -1 : from->number);
-      steps.push_back(to - from);
-      complete.push_back(w.complete);
+      table.Add(context.process_label({i}), w.number, w.begin_ns, w.end_ns, w.end_ns - w.begin_ns,
+                from == to ? -1 : from->number, to - from, w.complete);
     }
   }
-  return MakeTable("windows", MakeColumn("process", process), MakeColumn("window", window),
-                   MakeColumn("begin_ns", begin), MakeColumn("end_ns", end),
-                   MakeColumn("wall_ns", wall), MakeColumn("first_step", first_step),
-                   MakeColumn("steps", steps), MakeColumn("complete", complete));
+  return table.Make();
 }
 
 Table DropsTable(const trace::Trace& trace, const Context& context) {
-  Texts process, thread, reason;
-  Integers count, begin, end;
+  TableRows table("drops", Text("process"), Text("thread"), Text("reason"), Integer("count"),
+                  Integer("begin_ns"), Integer("end_ns"));
   for (uint32_t t = 0; t < trace.tracks.size(); ++t) {
     for (const trace::Loss& loss : trace.tracks[t].losses) {
-      process.push_back(context.process_label(trace.tracks[t].process));
-      thread.push_back(context.track_label({t}));
-      reason.emplace_back(trace.text(loss.reason));
-      count.push_back(loss.count);
-      begin.push_back(loss.begin_ns);
-      end.push_back(loss.end_ns);
+      table.Add(context.process_label(trace.tracks[t].process), context.track_label({t}),
+                trace.text(loss.reason), loss.count, loss.begin_ns, loss.end_ns);
     }
   }
-  return MakeTable("drops", MakeColumn("process", process), MakeColumn("thread", thread),
-                   MakeColumn("reason", reason), MakeColumn("count", count),
-                   MakeColumn("begin_ns", begin), MakeColumn("end_ns", end));
+  return table.Make();
 }
 
 Table SourcesTable(const trace::Trace& trace, const Context&) {
@@ -123,33 +90,23 @@ Table SourcesTable(const trace::Trace& trace, const Context&) {
                trace.text(s.message)}];
     }
   }
-  Texts name, version, state, message;
-  Integers processes;
+  TableRows table("sources", Text("name"), Text("version"), Text("state"), Text("message"),
+                  Integer("processes"));
   for (const auto& [key, n] : count) {
-    name.emplace_back(std::get<0>(key));
-    version.emplace_back(std::get<1>(key));
-    state.emplace_back(std::get<2>(key));
-    message.emplace_back(std::get<3>(key));
-    processes.push_back(n);
+    table.Add(std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key), n);
   }
-  return MakeTable("sources", MakeColumn("name", name), MakeColumn("version", version),
-                   MakeColumn("state", state), MakeColumn("message", message),
-                   MakeColumn("processes", processes));
+  return table.Make();
 }
 
 Table ClocksTable(const trace::Trace& trace, const Context& context) {
-  Texts clock, process;
-  Integers anchors, error;
+  TableRows table("clocks", Text("clock"), Integer("anchors"), Integer("error_ns"),
+                  Text("process"));
   for (uint32_t i = 0; i < trace.processes.size(); ++i) {
     for (const trace::Clock& c : trace.processes[i].clocks) {
-      clock.emplace_back(trace.text(c.name));
-      anchors.push_back(c.anchors);
-      error.push_back(c.error_ns);
-      process.push_back(context.process_label({i}));
+      table.Add(trace.text(c.name), c.anchors, c.error_ns, context.process_label({i}));
     }
   }
-  return MakeTable("clocks", MakeColumn("clock", clock), MakeColumn("anchors", anchors),
-                   MakeColumn("error_ns", error), MakeColumn("process", process));
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

@@ -1,5 +1,3 @@
-#include "src/analyze/processes/process_waits.h"
-
 #include <algorithm>
 #include <map>
 #include <string>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "src/analyze/columns.h"
+#include "src/analyze/processes/tables.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -101,7 +100,7 @@ struct Row {
 };
 
 std::string_view NameOf(const trace::Trace& trace, Place at) {
-  return trace.text(trace.name(trace.tracks[at.first].spans.name[at.second]).text);
+  return trace.span_text({at.first}, at.second);
 }
 
 void Add(const trace::Trace& trace, Place wait, const Work& work, Row* row) {
@@ -141,19 +140,15 @@ std::vector<Row> RowsOf(const trace::Trace& trace) {
 }  // namespace
 
 Table ProcessWaitsTable(const trace::Trace& trace, const Context& context) {
-  const std::vector<Row> rows = RowsOf(trace);
-  return TableOf("process_waits", rows)
-      .Text("process", [&](const Row& row) { return context.process_label({row.process}); })
-      .Text("operation", &Row::operation)
-      .Text("name", &Row::name)
-      .Text("for_process", [&](const Row& row) { return context.process_label({row.for_process}); })
-      .Text("for_name", &Row::for_name)
-      .Integer("count", &Row::count)
-      .Integer("wait_ns", &Row::wait_ns)
-      .Integer("before_ns", &Row::before_ns)
-      .Integer("running_ns", &Row::running_ns)
-      .Integer("after_ns", &Row::after_ns)
-      .Make();
+  TableRows table("process_waits", Text("process"), Text("operation"), Text("name"),
+                  Text("for_process"), Text("for_name"), Integer("count"), Integer("wait_ns"),
+                  Integer("before_ns"), Integer("running_ns"), Integer("after_ns"));
+  for (const Row& row : RowsOf(trace)) {
+    table.Add(context.process_label({row.process}), row.operation, row.name,
+              context.process_label({row.for_process}), row.for_name, row.count, row.wait_ns,
+              row.before_ns, row.running_ns(), row.after_ns);
+  }
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

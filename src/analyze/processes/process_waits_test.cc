@@ -1,8 +1,7 @@
-#include "src/analyze/processes/process_waits.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "src/analyze/processes/tables.h"
 #include "src/analyze/testing/test_trace.h"
 
 namespace crosscut::analyze {

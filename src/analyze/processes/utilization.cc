@@ -76,26 +76,17 @@ std::vector<Row> Compute(const Context& context, trace::ProcessId process) {
 }  // namespace
 
 Table UtilizationTable(const trace::Trace& trace, const Context& context) {
-  Texts process;
-  Integers begin, end, cpu, resident, device;
-  Reals cpu_percent, device_percent;
+  TableRows table("utilization", Text("process"), Integer("begin_ns"), Integer("end_ns"),
+                  Integer("cpu_ns"), Real("cpu_percent"), Integer("resident_bytes"),
+                  Integer("device_busy_ns"), Real("device_percent"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     for (const Row& row : Compute(context, {p})) {
-      process.push_back(context.process_label({p}));
-      begin.push_back(row.begin_ns);
-      end.push_back(row.end_ns);
-      cpu.push_back(row.cpu_ns);
-      cpu_percent.push_back(Percent(row.cpu_ns, row));
-      resident.push_back(row.resident_bytes);
-      device.push_back(row.device_busy_ns);
-      device_percent.push_back(Percent(row.device_busy_ns, row));
+      table.Add(context.process_label({p}), row.begin_ns, row.end_ns, row.cpu_ns,
+                Percent(row.cpu_ns, row), row.resident_bytes, row.device_busy_ns,
+                Percent(row.device_busy_ns, row));
     }
   }
-  return MakeTable("utilization", MakeColumn("process", process), MakeColumn("begin_ns", begin),
-                   MakeColumn("end_ns", end), MakeColumn("cpu_ns", cpu),
-                   MakeColumn("cpu_percent", cpu_percent), MakeColumn("resident_bytes", resident),
-                   MakeColumn("device_busy_ns", device),
-                   MakeColumn("device_percent", device_percent));
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

@@ -1,11 +1,8 @@
-#include "src/analyze/steps/list.h"
-
 #include "src/analyze/recorded_by.h"
-#include "src/analyze/steps/requests.h"
-#include "src/analyze/steps/step_operators.h"
 #include "src/analyze/steps/step_summary.h"
-#include "src/analyze/steps/step_tables.h"
+#include "src/analyze/steps/tables.h"
 #include "src/analyze/steps/window_parts.h"
+#include "src/analyze/table_entry.h"
 
 namespace crosscut::analyze {
 namespace {

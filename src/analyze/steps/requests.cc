@@ -1,5 +1,3 @@
-#include "src/analyze/steps/requests.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -9,6 +7,7 @@
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/quantiles.h"
+#include "src/analyze/steps/tables.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -99,31 +98,16 @@ Table RequestsTable(const trace::Trace& trace, const Context& context) {
         rows.begin() + first, rows.end(),
         [](const RequestRow& a, const RequestRow& b) { return a.total_ns > b.total_ns; });
   }
-  Table table =
-      TableOf("requests", rows)
-          .Text("process", [&](const RequestRow& r) { return context.process_label({r.process}); })
-          .Text("request", [&](const RequestRow& r) { return trace.text(r.name); })
-          .Text("what", [](const RequestRow& r) { return r.task ? "task" : "request"; })
-          .Integer("count", &RequestRow::count)
-          .Integer("open", &RequestRow::open)
-          .Integer("total_ns", &RequestRow::total_ns)
-          .Integer("mean_ns", &RequestRow::mean_ns)
-          .Integer("p50_ns", &RequestRow::p50_ns)
-          .Integer("p90_ns", &RequestRow::p90_ns)
-          .Integer("p99_ns", &RequestRow::p99_ns)
-          .Integer("max_ns", &RequestRow::max_ns)
-          .Integer("running_ns", &RequestRow::running_ns)
-          .Integer("waiting_ns", &RequestRow::waiting_ns)
-          .Integer("most", &RequestRow::most)
-          .Make();
-  Reals concurrency, per_second;
-  for (const RequestRow& row : rows) {
-    concurrency.push_back(row.concurrency);
-    per_second.push_back(row.per_second);
+  TableRows table("requests", Text("process"), Text("request"), Text("what"), Integer("count"),
+                  Integer("open"), Integer("total_ns"), Integer("mean_ns"), Integer("p50_ns"),
+                  Integer("p90_ns"), Integer("p99_ns"), Integer("max_ns"), Integer("running_ns"),
+                  Integer("waiting_ns"), Integer("most"), Real("concurrency"), Real("per_second"));
+  for (const RequestRow& r : rows) {
+    table.Add(context.process_label({r.process}), trace.text(r.name), r.task ? "task" : "request",
+              r.count, r.open, r.total_ns, r.mean_ns, r.p50_ns, r.p90_ns, r.p99_ns, r.max_ns,
+              r.running_ns, r.waiting_ns, r.most, r.concurrency, r.per_second);
   }
-  table.columns.push_back(MakeColumn("concurrency", concurrency));
-  table.columns.push_back(MakeColumn("per_second", per_second));
-  return table;
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

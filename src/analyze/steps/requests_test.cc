@@ -1,12 +1,11 @@
 // Requests by route, and what they cut a window into.
-#include "src/analyze/steps/requests.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "src/analyze/steps/tables.h"
 #include "src/analyze/testing/test_trace.h"
 #include "src/analyze/verdict/causes.h"
 

@@ -1,5 +1,3 @@
-#include "src/analyze/steps/step_operators.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,6 +9,7 @@
 #include "src/analyze/quantiles.h"
 #include "src/analyze/steps/span_sums.h"
 #include "src/analyze/steps/step_classes.h"
+#include "src/analyze/steps/tables.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -175,60 +174,41 @@ std::vector<Row> RowsOf(const SpanSums& sums, const StepClasses& classes) {
   return rows;
 }
 
-struct Columns {
-  Texts process, kind, layer, name, level;
-  Integers steps, of_steps, blocks, per_step, low, high, self, total;
-  Reals count;
-
-  void Add(const trace::Trace& trace, const StepClasses& classes, const Row& row) {
-    const auto n = static_cast<double>(row.base.steps);
-    const double mean = static_cast<double>(row.estimate.ns) / n;
-    kind.push_back(classes.classes[row.step_class].name);
-    layer.emplace_back(trace::LayerName(row.name->layer));
-    name.emplace_back(trace.text(row.name->text));
-    level.emplace_back(trace::StepLevelName(trace::LevelOfDetail(row.level)));
-    steps.push_back(row.base.steps);
-    of_steps.push_back(row.of_steps);
-    blocks.push_back(row.base.blocks);
-    count.push_back(static_cast<double>(row.estimate.count) / n);
-    per_step.push_back(std::llround(mean));
-    const bool known = row.base.blocks >= kLeastBlocks;
-    const double half = known ? row.estimate.HalfWidth(row.base) : 0;
-    low.push_back(known ? std::max<int64_t>(0, std::llround(mean - half)) : kMissing);
-    high.push_back(known ? std::llround(mean + half) : kMissing);
-    self.push_back(std::llround(row.SelfPerStep()));
-    total.push_back(std::llround(mean * static_cast<double>(row.of_steps)));
-  }
-};
-
 }  // namespace
 
 Table StepOperatorsTable(const trace::Trace& trace, const Context& context) {
   const Accounting& a = context.Shared<Accounting>();
-  Columns c;
+  TableRows table("step_operators", Text("process"), Text("kind"), Text("layer"), Text("name"),
+                  Text("level"), Integer("steps"), Integer("of_steps"), Integer("blocks"),
+                  Real("count_per_step"), Integer("per_step_ns"), Integer("low_ns"),
+                  Integer("high_ns"), Integer("self_per_step_ns"), Integer("total_ns"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     if (trace.processes[p].steps.empty()) continue;
     const ProcessSteps steps = StepsOf(trace, context, p);
     const SpanSums sums =
         SumSpans(trace, a.tracks[p], trace.processes[p], steps.samples, steps.classes);
     for (const Row& row : RowsOf(sums, steps.classes)) {
-      c.process.push_back(context.process_label({p}));
-      c.Add(trace, steps.classes, row);
+      const auto n = static_cast<double>(row.base.steps);
+      const double mean = static_cast<double>(row.estimate.ns) / n;
+      const bool known = row.base.blocks >= kLeastBlocks;
+      const double half = known ? row.estimate.HalfWidth(row.base) : 0;
+      table.Add(context.process_label({p}), steps.classes.classes[row.step_class].name,
+                trace::LayerName(row.name->layer), trace.text(row.name->text),
+                trace::StepLevelName(trace::LevelOfDetail(row.level)), row.base.steps, row.of_steps,
+                row.base.blocks, static_cast<double>(row.estimate.count) / n, std::llround(mean),
+                known ? std::max<int64_t>(0, std::llround(mean - half)) : kMissing,
+                known ? std::llround(mean + half) : kMissing, std::llround(row.SelfPerStep()),
+                std::llround(mean * static_cast<double>(row.of_steps)));
     }
   }
-  return MakeTable("step_operators", MakeColumn("process", c.process), MakeColumn("kind", c.kind),
-                   MakeColumn("layer", c.layer), MakeColumn("name", c.name),
-                   MakeColumn("level", c.level), MakeColumn("steps", c.steps),
-                   MakeColumn("of_steps", c.of_steps), MakeColumn("blocks", c.blocks),
-                   MakeColumn("count_per_step", c.count), MakeColumn("per_step_ns", c.per_step),
-                   MakeColumn("low_ns", c.low), MakeColumn("high_ns", c.high),
-                   MakeColumn("self_per_step_ns", c.self), MakeColumn("total_ns", c.total));
+  return table.Make();
 }
 
 Table StepKindsTable(const trace::Trace& trace, const Context& context) {
-  Texts process, kind;
-  Integers steps, median;
-  std::array<Integers, kLevels> levels;
+  static constexpr std::array<const char*, kLevels> kCounts = {
+      "control_steps", "marks_steps", "boundary_steps", "operator_steps", "everything_steps"};
+  TableRows table("step_kinds", Text("process"), Text("kind"), Integer("steps"),
+                  Several<Integer>(kCounts), Integer("median_ns"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const ProcessSteps of = StepsOf(trace, context, p);
     const size_t n = of.classes.classes.size();
@@ -242,18 +222,11 @@ Table StepKindsTable(const trace::Trace& trace, const Context& context) {
     }
     for (size_t c = 0; c < n; ++c) {
       if (walls[c].empty()) continue;
-      process.push_back(context.process_label({p}));
-      kind.push_back(of.classes.classes[c].name);
-      steps.push_back(static_cast<int64_t>(walls[c].size()));
-      for (int l = 0; l < kLevels; ++l) levels[l].push_back(counts[c][l]);
-      median.push_back(Quantile(std::move(walls[c]), 50));
+      table.Add(context.process_label({p}), of.classes.classes[c].name, walls[c].size(), counts[c],
+                Quantile(walls[c], 50));
     }
   }
-  return MakeTable("step_kinds", MakeColumn("process", process), MakeColumn("kind", kind),
-                   MakeColumn("steps", steps), MakeColumn("control_steps", levels[0]),
-                   MakeColumn("marks_steps", levels[1]), MakeColumn("boundary_steps", levels[2]),
-                   MakeColumn("operator_steps", levels[3]),
-                   MakeColumn("everything_steps", levels[4]), MakeColumn("median_ns", median));
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

@@ -1,5 +1,3 @@
-#include "src/analyze/steps/step_operators.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 
 #include "src/analyze/accounting/overhead.h"
 #include "src/analyze/steps/step_classes.h"
+#include "src/analyze/steps/tables.h"
 #include "src/analyze/table_notes.h"
 #include "src/analyze/testing/test_trace.h"
 

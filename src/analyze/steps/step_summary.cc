@@ -18,18 +18,17 @@ int64_t Percentile(const std::vector<uint32_t>& sorted, const std::vector<int64_
   return sorted.empty() ? kMissing : wall_ns[sorted[RankOf(sorted.size(), percent)]];
 }
 
-// Of `steps`, those of the level that most of them have.
+}  // namespace
+
 std::vector<uint32_t> AtUsualLevel(const trace::Process& process,
                                    const std::vector<uint32_t>& steps) {
-  std::array<std::vector<uint32_t>, 4> levels;
+  std::array<std::vector<uint32_t>, trace::kDetails> levels;
   for (const uint32_t s : steps) {
-    levels[std::min<size_t>(process.steps[s].level, 3)].push_back(s);
+    levels[static_cast<size_t>(trace::DetailOf(process.steps[s].level))].push_back(s);
   }
   return *std::max_element(levels.begin(), levels.end(),
                            [](const auto& a, const auto& b) { return a.size() < b.size(); });
 }
-
-}  // namespace
 
 int64_t Median(std::vector<int64_t> values) {
   return values.empty() ? 0 : Quantile(std::move(values), 50);
@@ -58,7 +57,7 @@ std::vector<ComparedSteps> CompareSteps(const trace::Process& process,
     if (added) out.push_back({step.kind, 0, 0, 0, {}, {}}), switched.emplace_back();
     ComparedSteps& kind = out[at->second];
     if (wall_ns[s] == 0) continue;  // paused from its begin to its end
-    kind.control += step.level == trace::kControlLevel;
+    kind.control += step.control();
     kind.left_out += step.left_out();
     kind.recorded += step.profiled();
     if (!step.profiled() || step.open) continue;
@@ -75,7 +74,7 @@ std::vector<ComparedSteps> CompareSteps(const trace::Process& process,
 
 double CorrectedNs(const trace::Step& step, const StepCell& cell, const Estimate& estimate) {
   if (cell.layers == kOursAlone) return 0;
-  const bool control = step.level == trace::kControlLevel;
+  const bool control = step.control();
   const double switched = control ? estimate.to_control : estimate.after_switch;
   const double left = (step.after_switch ? 1 - switched : 1) * static_cast<double>(cell.ns);
   if (control) return left;
@@ -85,32 +84,23 @@ double CorrectedNs(const trace::Step& step, const StepCell& cell, const Estimate
 }
 
 Table StepSummaryTable(const trace::Trace& trace, const Context& context) {
-  Texts process, kind;
-  Integers count, control, left_out, median, p10, p90, min, max, slowest;
+  TableRows table("step_summary", Text("process"), Text("kind"), Integer("steps"),
+                  Integer("control_steps"), Integer("marks_steps"), Integer("median_ns"),
+                  Integer("p10_ns"), Integer("p90_ns"), Integer("min_ns"), Integer("max_ns"),
+                  Integer("slowest_step"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const trace::Process& owner = trace.processes[p];
     const std::vector<int64_t> walls =
         StepWalls(owner, context.Shared<Accounting>().processes[p].overlap);
     for (const ComparedSteps& of_kind : CompareSteps(owner, walls)) {
-      process.push_back(context.process_label({p}));
-      kind.emplace_back(trace.text(of_kind.kind));
-      count.push_back(of_kind.recorded);
-      control.push_back(of_kind.control);
-      left_out.push_back(of_kind.left_out);
-      median.push_back(Percentile(of_kind.usual, walls, 50));
-      p10.push_back(Percentile(of_kind.usual, walls, 10));
-      p90.push_back(Percentile(of_kind.usual, walls, 90));
-      min.push_back(Percentile(of_kind.usual, walls, 0));
-      max.push_back(Percentile(of_kind.steps, walls, 100));
-      slowest.push_back(of_kind.steps.empty() ? kMissing
-                                              : owner.steps[of_kind.steps.back()].number);
+      table.Add(context.process_label({p}), trace.text(of_kind.kind), of_kind.recorded,
+                of_kind.control, of_kind.left_out, Percentile(of_kind.usual, walls, 50),
+                Percentile(of_kind.usual, walls, 10), Percentile(of_kind.usual, walls, 90),
+                Percentile(of_kind.usual, walls, 0), Percentile(of_kind.steps, walls, 100),
+                of_kind.steps.empty() ? kMissing : owner.steps[of_kind.steps.back()].number);
     }
   }
-  return MakeTable("step_summary", MakeColumn("process", process), MakeColumn("kind", kind),
-                   MakeColumn("steps", count), MakeColumn("control_steps", control),
-                   MakeColumn("marks_steps", left_out), MakeColumn("median_ns", median),
-                   MakeColumn("p10_ns", p10), MakeColumn("p90_ns", p90), MakeColumn("min_ns", min),
-                   MakeColumn("max_ns", max), MakeColumn("slowest_step", slowest));
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

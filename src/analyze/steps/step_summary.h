@@ -28,6 +28,9 @@ struct ComparedSteps {
 // it.
 std::vector<ComparedSteps> CompareSteps(const trace::Process& process,
                                         const std::vector<int64_t>& wall_ns);
+// Of `steps`, those of the level that most of them have, in their order.
+std::vector<uint32_t> AtUsualLevel(const trace::Process& process,
+                                   const std::vector<uint32_t>& steps);
 // The length of each step without pauses, in nanoseconds.
 std::vector<int64_t> StepWalls(const trace::Process& process, const ProcessOverlap& overlap);
 

@@ -1,5 +1,3 @@
-#include "src/analyze/steps/step_tables.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,6 +6,7 @@
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/steps/step_summary.h"
+#include "src/analyze/steps/tables.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -43,18 +42,17 @@ std::vector<StepCell> ByStep(const ProcessOverlap& overlap) {
   return out;
 }
 
-struct StepWalls {
+struct StepCells {
   std::vector<StepCell> cells;
   std::vector<size_t> first;
   std::vector<int64_t> wall_ns;
 };
 
-StepWalls WallsOf(const trace::Process& process, const ProcessOverlap& overlap) {
-  StepWalls out;
+StepCells CellsOf(const trace::Process& process, const ProcessOverlap& overlap) {
+  StepCells out;
   out.cells = ByStep(overlap);
   out.first = FirstCells(process, out.cells);
-  out.wall_ns.resize(process.steps.size());
-  for (const StepCell& cell : out.cells) out.wall_ns[cell.step] += cell.ns;
+  out.wall_ns = StepWalls(process, overlap);
   return out;
 }
 
@@ -66,7 +64,7 @@ struct Outlier {
 };
 
 // The layer set that a step has most more of than the median step of the kind.
-void Explain(const StepWalls& walls, const std::map<LayerSet, int64_t>& medians, Outlier& o) {
+void Explain(const StepCells& walls, const std::map<LayerSet, int64_t>& medians, Outlier& o) {
   for (size_t c = walls.first[o.step]; c < walls.first[o.step + 1]; ++c) {
     const StepCell& cell = walls.cells[c];
     const auto usual = medians.find(cell.layers);
@@ -75,7 +73,7 @@ void Explain(const StepWalls& walls, const std::map<LayerSet, int64_t>& medians,
   }
 }
 
-std::map<LayerSet, int64_t> SetMedians(const StepWalls& walls, const std::vector<uint32_t>& steps) {
+std::map<LayerSet, int64_t> SetMedians(const StepCells& walls, const std::vector<uint32_t>& steps) {
   std::map<LayerSet, std::vector<int64_t>> by_set;
   for (const uint32_t s : steps) {
     for (size_t c = walls.first[s]; c < walls.first[s + 1]; ++c) {
@@ -90,7 +88,7 @@ std::map<LayerSet, int64_t> SetMedians(const StepWalls& walls, const std::vector
   return medians;
 }
 
-void FindOutliers(const StepWalls& walls, const std::vector<uint32_t>& steps,
+void FindOutliers(const StepCells& walls, const std::vector<uint32_t>& steps,
                   std::vector<Outlier>& out) {
   std::vector<int64_t> values;
   for (const uint32_t s : steps) values.push_back(walls.wall_ns[s]);
@@ -105,7 +103,7 @@ void FindOutliers(const StepWalls& walls, const std::vector<uint32_t>& steps,
 }
 
 std::vector<Outlier> OutliersOf(const trace::Process& process, const ProcessOverlap& overlap) {
-  const StepWalls walls = WallsOf(process, overlap);
+  const StepCells walls = CellsOf(process, overlap);
   // Levels differ in what they cost: a step is held against those of its own.
   std::map<std::pair<uint32_t, uint8_t>, std::vector<uint32_t>> kinds;
   for (const ComparedSteps& of_kind : CompareSteps(process, walls.wall_ns)) {
@@ -141,103 +139,61 @@ Integers CorrectedSteps(const trace::Process& process, const ProcessOverlap& ove
   return out;
 }
 
-void Append(const Integers& more, Integers& all) {
-  all.insert(all.end(), more.begin(), more.end());
-}
-
 }  // namespace
 
 Table StepsTable(const trace::Trace& trace, const Context& context) {
-  static constexpr const char* kShares[kShareCount] = {"host_ns", "overlap_ns", "device_ns",
-                                                       "idle_ns", "unknown_ns", "control_ns"};
-  Texts process, kind;
-  Integers step, begin, end, control, level, after, wall, corrected, low, high, open;
-  std::array<Integers, kShareCount> shares;
+  TableRows table("steps", Text("process"), Integer("step"), Text("kind"), Integer("begin_ns"),
+                  Integer("end_ns"), Integer("control"), Integer("level"), Integer("after_switch"),
+                  Integer("wall_ns"), Several<Integer>(kShareColumns), Integer("corrected_ns"),
+                  Integer("corrected_low_ns"), Integer("corrected_high_ns"), Integer("open"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    const size_t first = step.size();
-    for (const trace::Step& s : trace.processes[p].steps) {
-      process.push_back(context.process_label({p}));
-      step.push_back(s.number);
-      kind.emplace_back(trace.text(s.kind));
-      begin.push_back(s.begin_ns);
-      end.push_back(s.end_ns);
-      control.push_back(s.level == 0);
-      level.push_back(s.level);
-      after.push_back(s.after_switch);
-      open.push_back(s.open);
-      wall.push_back(0);
-      for (Integers& share : shares) share.push_back(0);
-    }
-    const ProcessAccount& account = context.Shared<Accounting>().processes[p];
-    for (const StepCell& cell : account.overlap.steps) {
-      wall[first + cell.step] += cell.ns;
-      shares[static_cast<size_t>(ShareOf(cell.layers))][first + cell.step] += cell.ns;
-    }
     const trace::Process& owner = trace.processes[p];
-    Append(CorrectedSteps(owner, account.overlap, account.estimates.value), corrected);
-    Append(CorrectedSteps(owner, account.overlap, account.estimates.high), low);
-    Append(CorrectedSteps(owner, account.overlap, account.estimates.low), high);
-    for (size_t i = first; i < corrected.size(); ++i) {
+    const ProcessAccount& account = context.Shared<Accounting>().processes[p];
+    const std::vector<int64_t> walls = StepWalls(owner, account.overlap);
+    std::vector<Shares> shares(owner.steps.size());
+    for (const StepCell& cell : account.overlap.steps) {
+      shares[cell.step][static_cast<size_t>(ShareOf(cell.layers))] += cell.ns;
+    }
+    const Integers corrected = CorrectedSteps(owner, account.overlap, account.estimates.value);
+    const Integers low = CorrectedSteps(owner, account.overlap, account.estimates.high);
+    const Integers high = CorrectedSteps(owner, account.overlap, account.estimates.low);
+    for (size_t i = 0; i < owner.steps.size(); ++i) {
+      const trace::Step& s = owner.steps[i];
       const Bounds bounds = OfUnrecordedRun(corrected[i], {low[i], high[i]}, account.spread);
-      low[i] = bounds.low;
-      high[i] = bounds.high;
+      table.Add(context.process_label({p}), s.number, trace.text(s.kind), s.begin_ns, s.end_ns,
+                s.control(), s.level, s.after_switch, walls[i], shares[i], corrected[i], bounds.low,
+                bounds.high, s.open);
     }
   }
-  Table table = MakeTable(
-      "steps", MakeColumn("process", process), MakeColumn("step", step), MakeColumn("kind", kind),
-      MakeColumn("begin_ns", begin), MakeColumn("end_ns", end), MakeColumn("control", control),
-      MakeColumn("level", level), MakeColumn("after_switch", after), MakeColumn("wall_ns", wall));
-  for (size_t i = 0; i < kShareCount; ++i) {
-    table.columns.push_back(MakeColumn(kShares[i], shares[i]));
-  }
-  table.columns.push_back(MakeColumn("corrected_ns", corrected));
-  table.columns.push_back(MakeColumn("corrected_low_ns", low));
-  table.columns.push_back(MakeColumn("corrected_high_ns", high));
-  table.columns.push_back(MakeColumn("open", open));
-  return table;
+  return table.Make();
 }
 
 Table StepLayersTable(const trace::Trace& trace, const Context& context) {
-  Texts process, layers;
-  Integers step, begin, device, ns;
+  TableRows table("step_layers", Text("process"), Integer("step"), Integer("begin_ns"),
+                  Text("layers"), Integer("device"), Integer("ns"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     for (const StepCell& cell : ByStep(context.Shared<Accounting>().processes[p].overlap)) {
-      process.push_back(context.process_label({p}));
-      step.push_back(trace.processes[p].steps[cell.step].number);
-      begin.push_back(trace.processes[p].steps[cell.step].begin_ns);
-      layers.push_back(LayersText(cell.layers));
-      device.push_back(DeviceBusy(cell.layers));
-      ns.push_back(cell.ns);
+      table.Add(context.process_label({p}), trace.processes[p].steps[cell.step].number,
+                trace.processes[p].steps[cell.step].begin_ns, LayersText(cell.layers),
+                DeviceBusy(cell.layers), cell.ns);
     }
   }
-  return MakeTable("step_layers", MakeColumn("process", process), MakeColumn("step", step),
-                   MakeColumn("begin_ns", begin), MakeColumn("layers", layers),
-                   MakeColumn("device", device), MakeColumn("ns", ns));
+  return table.Make();
 }
 
 Table OutliersTable(const trace::Trace& trace, const Context& context) {
-  Texts process, kind, layers;
-  Integers step, begin, wall, median, device, grew;
+  TableRows table("outliers", Text("process"), Integer("step"), Text("kind"), Integer("begin_ns"),
+                  Integer("wall_ns"), Integer("median_ns"), Text("layers"), Integer("device"),
+                  Integer("grew_ns"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const trace::Process& owner = trace.processes[p];
     for (const Outlier& o : OutliersOf(owner, context.Shared<Accounting>().processes[p].overlap)) {
       const trace::Step& s = owner.steps[o.step];
-      process.push_back(context.process_label({p}));
-      step.push_back(s.number);
-      kind.emplace_back(trace.text(s.kind));
-      begin.push_back(s.begin_ns);
-      wall.push_back(o.wall_ns);
-      median.push_back(o.median_ns);
-      layers.push_back(LayersText(o.layers));
-      device.push_back(DeviceBusy(o.layers));
-      grew.push_back(o.grew_ns);
+      table.Add(context.process_label({p}), s.number, trace.text(s.kind), s.begin_ns, o.wall_ns,
+                o.median_ns, LayersText(o.layers), DeviceBusy(o.layers), o.grew_ns);
     }
   }
-  return MakeTable("outliers", MakeColumn("process", process), MakeColumn("step", step),
-                   MakeColumn("kind", kind), MakeColumn("begin_ns", begin),
-                   MakeColumn("wall_ns", wall), MakeColumn("median_ns", median),
-                   MakeColumn("layers", layers), MakeColumn("device", device),
-                   MakeColumn("grew_ns", grew));
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

@@ -12,48 +12,30 @@
 namespace crosscut::analyze {
 namespace {
 
-struct PartRow {
-  uint32_t process;
-  WindowPart part;
-  int64_t count = kMissing, wall_ns = 0, corrected_ns = 0;
-};
-
 // Steps of which something lies in the window, by the part that they are in.
 int64_t CountSteps(const trace::Process& process, const ProcessOverlap& overlap, WindowPart part) {
   int64_t count = 0;
   uint32_t last = UINT32_MAX;
   for (const StepCell& cell : overlap.steps) {  // those of a step stand together
-    const trace::Step& step = process.steps[cell.step];
-    const WindowPart of = step.profiled()   ? WindowPart::kSteps
-                          : step.left_out() ? WindowPart::kLeftOut
-                                            : WindowPart::kControl;
-    if (cell.step != last && of == part) ++count;
+    if (cell.step != last && PartOf(process.steps[cell.step]) == part) ++count;
     last = cell.step;
   }
   return count;
 }
 
-struct StepRow {
-  uint32_t process, operation;
-  LayerSet layers;
-  int64_t ns, corrected_ns;
-};
-
 // Cells of the part `steps`, those of the longest operation first.
-void AppendStepRows(const ProcessAccount& account, uint32_t process, std::vector<StepRow>& rows) {
+std::vector<Cell> StepCells(const ProcessAccount& account) {
+  std::vector<Cell> cells = CellsByOperation(account);
+  std::erase_if(cells, [](const Cell& cell) { return cell.part != WindowPart::kSteps; });
   std::map<uint32_t, int64_t> sums;
-  const auto first = static_cast<ptrdiff_t>(rows.size());
-  for (const Cell& cell : CellsByOperation(account)) {
-    if (cell.part != WindowPart::kSteps) continue;
-    rows.push_back({process, cell.operation, cell.layers, cell.ns, cell.probe_ps});
-    sums[cell.operation] += cell.ns;
-  }
-  std::stable_sort(rows.begin() + first, rows.end(), [&](const StepRow& a, const StepRow& b) {
+  for (const Cell& cell : cells) sums[cell.operation] += cell.ns;
+  std::stable_sort(cells.begin(), cells.end(), [&](const Cell& a, const Cell& b) {
     const int64_t of_a = sums[a.operation], of_b = sums[b.operation];
     if (of_a != of_b) return of_a > of_b;
     if (a.operation != b.operation) return a.operation < b.operation;
     return a.ns > b.ns;
   });
+  return cells;
 }
 
 }  // namespace
@@ -67,53 +49,43 @@ const char* WindowPartName(WindowPart part) {
 }
 
 Table WindowPartsTable(const trace::Trace& trace, const Context& context) {
-  std::vector<PartRow> rows;
+  const Accounting& a = context.Shared<Accounting>();
+  TableRows table("window_parts", Text("process"), Text("part"), Integer("count"),
+                  Integer("wall_ns"), Integer("corrected_ns"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    const ProcessAccount& account = context.Shared<Accounting>().processes[p];
-    std::array<PartRow, kWindowParts> parts{};
-    std::array<bool, kWindowParts> there{};
+    const ProcessAccount& account = a.processes[p];
+    std::map<WindowPart, std::pair<int64_t, int64_t>> parts;  // wall, corrected
     for (size_t i = 0; i < account.overlap.cells.size(); ++i) {
       const Cell& cell = account.overlap.cells[i];
-      const auto part = static_cast<size_t>(cell.part);
-      there[part] = true;
-      parts[part].wall_ns += cell.ns;
-      parts[part].corrected_ns += account.correction.corrected_ns[i];
+      auto& [wall_ns, corrected_ns] = parts[cell.part];
+      wall_ns += cell.ns;
+      corrected_ns += account.correction.corrected_ns[i];
     }
-    for (size_t part = 0; part < kWindowParts; ++part) {
-      if (!there[part]) continue;
-      PartRow& row = rows.emplace_back(parts[part]);
-      row.process = p;
-      row.part = static_cast<WindowPart>(part);
-      const bool steps = row.part == WindowPart::kSteps || row.part == WindowPart::kControl ||
-                         row.part == WindowPart::kLeftOut;
-      row.count = steps ? CountSteps(trace.processes[p], account.overlap, row.part) : kMissing;
-      if (row.part == WindowPart::kRequests) {
-        row.count = static_cast<int64_t>(context.Shared<Accounting>().requests[p].size());
+    for (const auto& [part, ns] : parts) {
+      int64_t count = kMissing;
+      if (part == WindowPart::kSteps || part == WindowPart::kControl ||
+          part == WindowPart::kLeftOut) {
+        count = CountSteps(trace.processes[p], account.overlap, part);
+      } else if (part == WindowPart::kRequests) {
+        count = static_cast<int64_t>(a.requests[p].size());
       }
+      table.Add(context.process_label({p}), WindowPartName(part), count, ns.first, ns.second);
     }
   }
-  return TableOf("window_parts", rows)
-      .Text("process", [&](const PartRow& r) { return context.process_label({r.process}); })
-      .Text("part", [](const PartRow& r) { return WindowPartName(r.part); })
-      .Integer("count", &PartRow::count)
-      .Integer("wall_ns", &PartRow::wall_ns)
-      .Integer("corrected_ns", &PartRow::corrected_ns)
-      .Make();
+  return table.Make();
 }
 
 Table StepOverlapTable(const trace::Trace& trace, const Context& context) {
   const Accounting& a = context.Shared<Accounting>();
-  std::vector<StepRow> rows;
-  for (uint32_t p = 0; p < trace.processes.size(); ++p) AppendStepRows(a.processes[p], p, rows);
-  return TableOf("step_overlap", rows)
-      .Text("process", [&](const StepRow& r) { return context.process_label({r.process}); })
-      .Text("operation",
-            [&](const StepRow& r) { return trace.text(a.names.operations[r.operation]); })
-      .Text("layers", [](const StepRow& r) { return LayersText(r.layers); })
-      .Integer("device", [](const StepRow& r) { return int64_t{DeviceBusy(r.layers)}; })
-      .Integer("ns", &StepRow::ns)
-      .Integer("corrected_ns", &StepRow::corrected_ns)
-      .Make();
+  TableRows table("step_overlap", Text("process"), Text("operation"), Text("layers"),
+                  Integer("device"), Integer("ns"), Integer("corrected_ns"));
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    for (const Cell& cell : StepCells(a.processes[p])) {
+      table.Add(context.process_label({p}), trace.text(a.names.operations[cell.operation]),
+                LayersText(cell.layers), DeviceBusy(cell.layers), cell.ns, cell.probe_ps);
+    }
+  }
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

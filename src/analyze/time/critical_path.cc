@@ -221,9 +221,8 @@ class Walk {
 
 // What a segment is of.
 std::string_view NameText(const trace::Trace& trace, const PathSegment& segment) {
-  if (!segment.track.valid() || segment.span == kNoSpan) return "";
-  const trace::Spans& spans = trace.tracks[segment.track.value].spans;
-  return trace.text(trace.name(spans.name[segment.span]).text);
+  const bool known = segment.track.valid() && segment.span != kNoSpan;
+  return known ? trace.span_text(segment.track, segment.span) : "";
 }
 
 // A host segment is its layer's, a device's its type's.
@@ -234,11 +233,14 @@ std::string_view LayerText(const trace::Trace& trace, const PathSegment& segment
   return trace::LayerName(layer);
 }
 
-void TellLeftOut(size_t threads, Table* table) {
-  if (threads == 0) return;
-  table->notes.push_back(std::to_string(threads) + (threads == 1 ? " thread" : " threads") +
-                         " of processes with more than " + std::to_string(kMostThreads) +
-                         " were not looked at: those with the fewest spans.");
+template <class Rows>
+Table TellLeftOut(size_t threads, Rows& table) {
+  if (threads > 0) {
+    table.Note(std::to_string(threads) + (threads == 1 ? " thread" : " threads") +
+               " of processes with more than " + std::to_string(kMostThreads) +
+               " were not looked at: those with the fewest spans.");
+  }
+  return table.Make();
 }
 
 }  // namespace
@@ -254,8 +256,8 @@ std::vector<PathSegment> FindCriticalPath(const trace::Trace& trace, const Conte
 }
 
 Table CriticalPathTable(const trace::Trace& trace, const Context& context) {
-  Texts process, kind, layer, name;
-  Integers count, total;
+  TableRows table("critical_path", Text("process"), Text("kind"), Text("layer"), Text("name"),
+                  Integer("count"), Integer("ns"));
   size_t left_out = 0;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     struct Sum {
@@ -286,24 +288,17 @@ Table CriticalPathTable(const trace::Trace& trace, const Context& context) {
       return a->ns != b->ns ? a->ns > b->ns : a->first.begin_ns < b->first.begin_ns;
     });
     for (const Sum* sum : order) {
-      process.push_back(context.process_label({p}));
-      kind.emplace_back(kKinds[sum->first.kind]);
-      layer.emplace_back(LayerText(trace, sum->first, sum->layer));
-      name.emplace_back(NameText(trace, sum->first));
-      count.push_back(sum->count);
-      total.push_back(sum->ns);
+      table.Add(context.process_label({p}), kKinds[sum->first.kind],
+                LayerText(trace, sum->first, sum->layer), NameText(trace, sum->first), sum->count,
+                sum->ns);
     }
   }
-  Table table = MakeTable("critical_path", MakeColumn("process", process), MakeColumn("kind", kind),
-                          MakeColumn("layer", layer), MakeColumn("name", name),
-                          MakeColumn("count", count), MakeColumn("ns", total));
-  TellLeftOut(left_out, &table);
-  return table;
+  return TellLeftOut(left_out, table);
 }
 
 Table CriticalPathSegmentsTable(const trace::Trace& trace, const Context& context) {
-  Texts process, kind, layer, name, track;
-  Integers begin, end;
+  TableRows table("critical_path_segments", Text("process"), Text("kind"), Text("layer"),
+                  Text("name"), Text("track"), Integer("begin_ns"), Integer("end_ns"));
   size_t left_out = 0;
   struct Segment {
     PathSegment part;
@@ -318,21 +313,13 @@ Table CriticalPathSegmentsTable(const trace::Trace& trace, const Context& contex
     left_out += walk.left_out();
     for (auto at = segments.rbegin(); at != segments.rend(); ++at) {
       const PathSegment& segment = at->part;
-      process.push_back(context.process_label({p}));
-      kind.emplace_back(kKinds[segment.kind]);
-      layer.emplace_back(LayerText(trace, segment, at->layer));
-      name.emplace_back(NameText(trace, segment));
-      track.push_back(segment.track.valid() ? context.track_label(segment.track) : "");
-      begin.push_back(segment.begin_ns);
-      end.push_back(segment.end_ns);
+      table.Add(context.process_label({p}), kKinds[segment.kind],
+                LayerText(trace, segment, at->layer), NameText(trace, segment),
+                segment.track.valid() ? context.track_label(segment.track) : "", segment.begin_ns,
+                segment.end_ns);
     }
   }
-  Table table =
-      MakeTable("critical_path_segments", MakeColumn("process", process), MakeColumn("kind", kind),
-                MakeColumn("layer", layer), MakeColumn("name", name), MakeColumn("track", track),
-                MakeColumn("begin_ns", begin), MakeColumn("end_ns", end));
-  TellLeftOut(left_out, &table);
-  return table;
+  return TellLeftOut(left_out, table);
 }
 
 }  // namespace crosscut::analyze

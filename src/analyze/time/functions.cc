@@ -1,5 +1,3 @@
-#include "src/analyze/time/functions.h"
-
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -10,6 +8,7 @@
 
 #include "src/analyze/columns.h"
 #include "src/analyze/quantiles.h"
+#include "src/analyze/time/tables.h"
 #include "src/trace/namesakes.h"
 
 namespace crosscut::analyze {
@@ -151,8 +150,8 @@ int64_t FirstOf(size_t range) {
 }
 
 Table LengthsTable(const Functions& functions) {
-  Texts layer, name;
-  Integers from, below, count;
+  TableRows table("function_lengths", Text("layer"), Text("name"), Integer("from_ns"),
+                  Integer("below_ns"), Integer("count"));
   std::vector<int64_t> counts(kRanges);
   for (const Function& f : functions.all()) {
     size_t least = kRanges, most = 0;
@@ -164,16 +163,11 @@ Table LengthsTable(const Functions& functions) {
     }
     for (size_t range = least; range <= most && least < kRanges; ++range) {
       if (counts[range] == 0) continue;
-      layer.emplace_back(functions.LayerText(f));
-      name.emplace_back(functions.NameText(f));
-      from.push_back(FirstOf(range));
-      below.push_back(FirstOf(range + 1));
-      count.push_back(std::exchange(counts[range], 0));
+      table.Add(functions.LayerText(f), functions.NameText(f), FirstOf(range), FirstOf(range + 1),
+                std::exchange(counts[range], 0));
     }
   }
-  return MakeTable("function_lengths", MakeColumn("layer", layer), MakeColumn("name", name),
-                   MakeColumn("from_ns", from), MakeColumn("below_ns", below),
-                   MakeColumn("count", count));
+  return table.Make();
 }
 
 // Reorders the lengths of each function.
@@ -184,24 +178,15 @@ Table SumsTable(Functions* functions) {
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const Function& a, const Function& b) { return a.self_ns > b.self_ns; });
-  Texts layer, name;
-  Integers count, total, self, min, p50, p99, max;
+  TableRows table("functions", Text("layer"), Text("name"), Integer("count"), Integer("total_ns"),
+                  Integer("self_ns"), Integer("min_ns"), Integer("p50_ns"), Integer("p99_ns"),
+                  Integer("max_ns"));
   for (const Function& f : all) {
-    layer.emplace_back(functions->LayerText(f));
-    name.emplace_back(functions->NameText(f));
-    count.push_back(f.count);
-    total.push_back(f.total_ns);
-    self.push_back(f.self_ns);
-    p50.push_back(functions->Percentile(f, 50));
-    p99.push_back(functions->Percentile(f, 99));
     const auto [low, high] = functions->Extremes(f);
-    min.push_back(low);
-    max.push_back(high);
+    table.Add(functions->LayerText(f), functions->NameText(f), f.count, f.total_ns, f.self_ns, low,
+              functions->Percentile(f, 50), functions->Percentile(f, 99), high);
   }
-  return MakeTable("functions", MakeColumn("layer", layer), MakeColumn("name", name),
-                   MakeColumn("count", count), MakeColumn("total_ns", total),
-                   MakeColumn("self_ns", self), MakeColumn("min_ns", min),
-                   MakeColumn("p50_ns", p50), MakeColumn("p99_ns", p99), MakeColumn("max_ns", max));
+  return table.Make();
 }
 
 // Both tables come from the lengths of all spans, which are too many to be kept.

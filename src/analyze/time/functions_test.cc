@@ -1,5 +1,3 @@
-#include "src/analyze/time/functions.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +11,7 @@
 
 #include "src/analyze/quantiles.h"
 #include "src/analyze/testing/test_trace.h"
+#include "src/analyze/time/tables.h"
 #include "src/trace/builder.h"
 
 namespace crosscut::analyze {

@@ -1,14 +1,8 @@
-#include "src/analyze/time/list.h"
-
 #include "src/analyze/recorded_by.h"
+#include "src/analyze/table_entry.h"
 #include "src/analyze/time/critical_path.h"
-#include "src/analyze/time/functions.h"
 #include "src/analyze/time/metrics.h"
-#include "src/analyze/time/operation_parts.h"
-#include "src/analyze/time/overlap_tables.h"
-#include "src/analyze/time/sample_table.h"
-#include "src/analyze/time/span_table.h"
-#include "src/analyze/time/transitions.h"
+#include "src/analyze/time/tables.h"
 #include "src/analyze/time/venn.h"
 
 namespace crosscut::analyze {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,30 +26,52 @@ double Quotient(int64_t part, int64_t whole) {
   return whole == 0 ? kUnknown : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// Integer and real columns, filled row by row.
-class MetricColumns {
- public:
-  void Add(const Metrics& row) {
-    for (size_t i = 0; i < kMetricColumns; ++i) {
-      if (kMetrics[i].integer != nullptr) {
-        integers_[i].push_back(kMetrics[i].integer(row));
-      } else {
-        reals_[i].push_back(kMetrics[i].real(row));
-      }
-    }
-  }
-  void MoveTo(Table& table) {
-    for (size_t i = 0; i < kMetricColumns; ++i) {
-      table.columns.push_back(kMetrics[i].integer != nullptr
-                                  ? MakeColumn(kMetrics[i].name, integers_[i])
-                                  : MakeColumn(kMetrics[i].name, reals_[i]));
-    }
-  }
-
- private:
-  std::array<Integers, kMetricColumns> integers_;
-  std::array<Reals, kMetricColumns> reals_;
+template <class Value>
+struct Metric {
+  const char* name;
+  Value (*of)(const Metrics&);
 };
+
+constexpr Metric<int64_t> kTimes[] = {
+    {"total_ns", [](const Metrics& m) { return m.total_ns(); }},
+    {"python_ns", [](const Metrics& m) { return m.of(MetricClass::kPython); }},
+    {"cpp_ns", [](const Metrics& m) { return m.cpp_ns(); }},
+    {"cpp_and_gpu_ns", [](const Metrics& m) { return m.cpp_and_gpu_ns(); }},
+    {"framework_cpp_ns", [](const Metrics& m) { return m.of(MetricClass::kFrameworkCpp); }},
+    {"cuda_cpp_ns", [](const Metrics& m) { return m.of(MetricClass::kCudaCpp); }},
+    {"gpu_ns", [](const Metrics& m) { return m.of(MetricClass::kGpu); }},
+    {"gpu_and_cuda_cpp_ns",
+     [](const Metrics& m) { return m.of(MetricClass::kGpu) + m.of(MetricClass::kCudaCpp); }},
+    {"other_ns", [](const Metrics& m) { return m.of(MetricClass::kOther); }},
+    {"control_ns", [](const Metrics& m) { return m.control_ns; }},
+};
+constexpr Metric<double> kRatios[] = {
+    {"percent_time_in_gpu", [](const Metrics& m) { return m.Percent(m.of(MetricClass::kGpu)); }},
+    {"percent_time_in_cuda_cpp",
+     [](const Metrics& m) { return m.Percent(m.of(MetricClass::kCudaCpp)); }},
+    {"percent_time_in_framework_cpp",
+     [](const Metrics& m) { return m.Percent(m.of(MetricClass::kFrameworkCpp)); }},
+    {"percent_time_in_python",
+     [](const Metrics& m) { return m.Percent(m.of(MetricClass::kPython)); }},
+    {"percent_time_in_other",
+     [](const Metrics& m) { return m.Percent(m.of(MetricClass::kOther) - m.control_ns); }},
+    {"theoretical_speedup", [](const Metrics& m) { return m.TheoreticalSpeedup(); }},
+    {"python_overhead_percent", [](const Metrics& m) { return m.PythonOverheadPercent(); }},
+};
+
+template <class Column, class Value>
+Several<Column> ColumnsOf(std::span<const Metric<Value>> metrics) {
+  std::vector<const char*> names;
+  for (const Metric<Value>& metric : metrics) names.push_back(metric.name);
+  return Several<Column>(names);
+}
+
+template <class Value>
+std::vector<Value> CellsOf(std::span<const Metric<Value>> metrics, const Metrics& row) {
+  std::vector<Value> cells;
+  for (const Metric<Value>& metric : metrics) cells.push_back(metric.of(row));
+  return cells;
+}
 
 // The longest first.
 std::vector<std::pair<uint32_t, Metrics>> ByOperation(const ProcessAccount& account,
@@ -69,8 +92,8 @@ std::vector<std::pair<uint32_t, Metrics>> ByOperation(const ProcessAccount& acco
 Table MakeMetrics(const char* name, const Context& context, bool corrected) {
   const trace::Trace& trace = context.trace();
   const Accounting& a = context.Shared<Accounting>();
-  Texts process, operation;
-  MetricColumns columns;
+  TableRows table(name, Text("process"), Text("operation"), ColumnsOf<Integer, int64_t>(kTimes),
+                  ColumnsOf<Real, double>(kRatios));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const auto rows = ByOperation(a.processes[p], corrected);
     Metrics all;
@@ -79,18 +102,15 @@ Table MakeMetrics(const char* name, const Context& context, bool corrected) {
       all.control_ns += metrics.control_ns;
     }
     const auto add = [&](std::string_view text, const Metrics& metrics) {
-      process.push_back(context.process_label({p}));
-      operation.push_back(text);
-      columns.Add(metrics);
+      table.Add(context.process_label({p}), text, CellsOf<int64_t>(kTimes, metrics),
+                CellsOf<double>(kRatios, metrics));
     };
     add(kAll, all);
     for (const auto& [o, metrics] : rows) {
       add(trace.text(a.names.operations[o]), metrics);
     }
   }
-  Table table = MakeTable(name, MakeColumn("process", process), MakeColumn("operation", operation));
-  columns.MoveTo(table);
-  return table;
+  return table.Make();
 }
 
 std::vector<Metrics> ByStep(const trace::Process& process, const ProcessOverlap& overlap) {
@@ -119,47 +139,18 @@ Spread SpreadOf(std::vector<double> values) {
   return out;
 }
 
-std::vector<double> ValuesOf(const MetricColumn& metric, const std::vector<Metrics>& steps,
+template <class Value>
+std::vector<double> ValuesOf(const Metric<Value>& metric, const std::vector<Metrics>& steps,
                              const std::vector<uint32_t>& chosen) {
   std::vector<double> out;
   for (const uint32_t s : chosen) {
-    const double value = metric.integer != nullptr ? static_cast<double>(metric.integer(steps[s]))
-                                                   : metric.real(steps[s]);
+    const auto value = static_cast<double>(metric.of(steps[s]));
     if (!std::isnan(value)) out.push_back(value);
   }
   return out;
 }
 
 }  // namespace
-
-const std::array<MetricColumn, kMetricColumns> kMetrics = {{
-    {"total_ns", [](const Metrics& m) { return m.total_ns(); }, nullptr},
-    {"python_ns", [](const Metrics& m) { return m.of(MetricClass::kPython); }, nullptr},
-    {"cpp_ns", [](const Metrics& m) { return m.cpp_ns(); }, nullptr},
-    {"cpp_and_gpu_ns", [](const Metrics& m) { return m.cpp_and_gpu_ns(); }, nullptr},
-    {"framework_cpp_ns", [](const Metrics& m) { return m.of(MetricClass::kFrameworkCpp); },
-     nullptr},
-    {"cuda_cpp_ns", [](const Metrics& m) { return m.of(MetricClass::kCudaCpp); }, nullptr},
-    {"gpu_ns", [](const Metrics& m) { return m.of(MetricClass::kGpu); }, nullptr},
-    {"gpu_and_cuda_cpp_ns",
-     [](const Metrics& m) { return m.of(MetricClass::kGpu) + m.of(MetricClass::kCudaCpp); },
-     nullptr},
-    {"other_ns", [](const Metrics& m) { return m.of(MetricClass::kOther); }, nullptr},
-    {"control_ns", [](const Metrics& m) { return m.control_ns; }, nullptr},
-    {"percent_time_in_gpu", nullptr,
-     [](const Metrics& m) { return m.Percent(m.of(MetricClass::kGpu)); }},
-    {"percent_time_in_cuda_cpp", nullptr,
-     [](const Metrics& m) { return m.Percent(m.of(MetricClass::kCudaCpp)); }},
-    {"percent_time_in_framework_cpp", nullptr,
-     [](const Metrics& m) { return m.Percent(m.of(MetricClass::kFrameworkCpp)); }},
-    {"percent_time_in_python", nullptr,
-     [](const Metrics& m) { return m.Percent(m.of(MetricClass::kPython)); }},
-    {"percent_time_in_other", nullptr,
-     [](const Metrics& m) { return m.Percent(m.of(MetricClass::kOther) - m.control_ns); }},
-    {"theoretical_speedup", nullptr, [](const Metrics& m) { return m.TheoreticalSpeedup(); }},
-    {"python_overhead_percent", nullptr,
-     [](const Metrics& m) { return m.PythonOverheadPercent(); }},
-}};
 
 MetricClass ClassOf(LayerSet layers) {
   using trace::Layer;
@@ -199,68 +190,50 @@ Table CorrectedMetricsTable(const trace::Trace&, const Context& context) {
 }
 
 Table StepMetricsTable(const trace::Trace& trace, const Context& context) {
-  Texts process, kind;
-  Integers step, level, after;
-  MetricColumns columns;
+  TableRows table("step_metrics", Text("process"), Integer("step"), Text("kind"), Integer("level"),
+                  Integer("after_switch"), ColumnsOf<Integer, int64_t>(kTimes),
+                  ColumnsOf<Real, double>(kRatios));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const trace::Process& owner = trace.processes[p];
     const std::vector<Metrics> metrics =
         ByStep(owner, context.Shared<Accounting>().processes[p].overlap);
     for (uint32_t s = 0; s < owner.steps.size(); ++s) {
-      process.push_back(context.process_label({p}));
-      step.push_back(owner.steps[s].number);
-      kind.emplace_back(trace.text(owner.steps[s].kind));
-      level.push_back(owner.steps[s].level);
-      after.push_back(owner.steps[s].after_switch);
-      columns.Add(metrics[s]);
+      const trace::Step& step = owner.steps[s];
+      table.Add(context.process_label({p}), step.number, trace.text(step.kind), step.level,
+                step.after_switch, CellsOf<int64_t>(kTimes, metrics[s]),
+                CellsOf<double>(kRatios, metrics[s]));
     }
   }
-  Table table = MakeTable("step_metrics", MakeColumn("process", process), MakeColumn("step", step),
-                          MakeColumn("kind", kind), MakeColumn("level", level),
-                          MakeColumn("after_switch", after));
-  columns.MoveTo(table);
-  return table;
+  return table.Make();
 }
 
 Table StepMetricSpreadTable(const trace::Trace& trace, const Context& context) {
   static constexpr const char* kPoints[] = {"min", "p10", "p50", "p90", "max"};
-  Texts process, kind, metric;
-  Integers steps;
-  Reals mean, deviation;
-  std::array<Reals, 5> points;
+  TableRows table("step_metric_spread", Text("process"), Text("kind"), Text("metric"),
+                  Integer("steps"), Real("mean"), Real("std"), Several<Real>(kPoints));
   size_t kinds = 0;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const trace::Process& owner = trace.processes[p];
-    const std::vector<Metrics> all =
-        ByStep(owner, context.Shared<Accounting>().processes[p].overlap);
-    const std::vector<int64_t> walls =
-        StepWalls(owner, context.Shared<Accounting>().processes[p].overlap);
-    for (const ComparedSteps& of_kind : CompareSteps(owner, walls)) {
+    const ProcessOverlap& overlap = context.Shared<Accounting>().processes[p].overlap;
+    const std::vector<Metrics> all = ByStep(owner, overlap);
+    for (const ComparedSteps& of_kind : CompareSteps(owner, StepWalls(owner, overlap))) {
       if (of_kind.usual.empty()) continue;
       if (++kinds > kMostKinds) continue;
-      for (const MetricColumn& column : kMetrics) {
-        const std::vector<double> values = ValuesOf(column, all, of_kind.usual);
+      const auto add = [&](const auto& metric) {
+        const std::vector<double> values = ValuesOf(metric, all, of_kind.usual);
         const Spread spread = SpreadOf(values);
-        process.push_back(context.process_label({p}));
-        kind.emplace_back(trace.text(of_kind.kind));
-        metric.emplace_back(column.name);
-        steps.push_back(static_cast<int64_t>(values.size()));
-        mean.push_back(spread.mean);
-        deviation.push_back(spread.deviation);
-        for (size_t i = 0; i < 5; ++i) points[i].push_back(spread.points[i]);
-      }
+        table.Add(context.process_label({p}), trace.text(of_kind.kind), metric.name, values.size(),
+                  spread.mean, spread.deviation, spread.points);
+      };
+      for (const auto& metric : kTimes) add(metric);
+      for (const auto& metric : kRatios) add(metric);
     }
   }
-  Table table =
-      MakeTable("step_metric_spread", MakeColumn("process", process), MakeColumn("kind", kind),
-                MakeColumn("metric", metric), MakeColumn("steps", steps), MakeColumn("mean", mean),
-                MakeColumn("std", deviation));
-  for (size_t i = 0; i < 5; ++i) table.columns.push_back(MakeColumn(kPoints[i], points[i]));
   if (kinds > kMostKinds) {
-    table.notes.push_back("the first " + std::to_string(kMostKinds) + " of " +
-                          std::to_string(kinds) + " kinds of steps, by process");
+    table.Note("the first " + std::to_string(kMostKinds) + " of " + std::to_string(kinds) +
+               " kinds of steps, by process");
   }
-  return table;
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

@@ -38,15 +38,6 @@ struct Metrics {
   double PythonOverheadPercent() const;  // 100 * python / cpp_and_gpu; NaN likewise
 };
 
-// A metric as a column. Times are integers; for the others, which are reals, `integer` is null.
-struct MetricColumn {
-  const char* name;
-  int64_t (*integer)(const Metrics&);
-  double (*real)(const Metrics&);
-};
-inline constexpr int kMetricColumns = 17;
-extern const std::array<MetricColumn, kMetricColumns> kMetrics;
-
 // process, operation ("(all)" first, then each operation, the longest first), and the metrics'
 // columns: of what was recorded.
 Table MetricsTable(const trace::Trace& trace, const Context& context);

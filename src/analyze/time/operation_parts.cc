@@ -1,5 +1,3 @@
-#include "src/analyze/time/operation_parts.h"
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -9,6 +7,7 @@
 
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/columns.h"
+#include "src/analyze/time/tables.h"
 #include "src/trace/spans_around.h"
 
 namespace crosscut::analyze {
@@ -17,7 +16,7 @@ namespace {
 struct PartRow {
   uint32_t process = 0, operation = 0, part = 0;
   int64_t count = 0, wall_ns = 0, corrected_ns = 0;
-  std::array<int64_t, kShareCount> shares{};
+  Shares shares{};
 };
 
 // By operation and part.
@@ -82,23 +81,14 @@ Table OperationPartsTable(const trace::Trace& trace, const Context& context) {
   std::vector<PartRow> rows;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) AddProcess(trace, a, p, &rows);
   const auto text = [&](uint32_t number) { return trace.text(a.names.operations[number]); };
-  const auto share = [](Share which) {
-    return [which](const PartRow& r) { return r.shares[static_cast<size_t>(which)]; };
-  };
-  return TableOf("operation_parts", rows)
-      .Text("process", [&](const PartRow& r) { return context.process_label({r.process}); })
-      .Text("operation", [&](const PartRow& r) { return text(r.operation); })
-      .Text("part", [&](const PartRow& r) { return text(r.part); })
-      .Integer("count", &PartRow::count)
-      .Integer("wall_ns", &PartRow::wall_ns)
-      .Integer("host_ns", share(Share::kHost))
-      .Integer("overlap_ns", share(Share::kOverlap))
-      .Integer("device_ns", share(Share::kDevice))
-      .Integer("idle_ns", share(Share::kIdle))
-      .Integer("unknown_ns", share(Share::kUnknown))
-      .Integer("control_ns", share(Share::kControl))
-      .Integer("corrected_ns", &PartRow::corrected_ns)
-      .Make();
+  TableRows table("operation_parts", Text("process"), Text("operation"), Text("part"),
+                  Integer("count"), Integer("wall_ns"), Several<Integer>(kShareColumns),
+                  Integer("corrected_ns"));
+  for (const PartRow& r : rows) {
+    table.Add(context.process_label({r.process}), text(r.operation), text(r.part), r.count,
+              r.wall_ns, r.shares, r.corrected_ns);
+  }
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

@@ -1,5 +1,3 @@
-#include "src/analyze/time/overlap_tables.h"
-
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -7,6 +5,7 @@
 
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/columns.h"
+#include "src/analyze/time/tables.h"
 #include "src/trace/namesakes.h"
 
 namespace crosscut::analyze {
@@ -14,21 +13,10 @@ namespace {
 
 struct OperationSum {
   int64_t count = 0, wall_ns = 0, total_ns = 0;
-  std::array<int64_t, kShareCount> shares{};
+  Shares shares{};
   int64_t corrected_ns = 0, low_ns = 0, high_ns = 0;
 };
 using OperationSums = std::unordered_map<uint32_t, OperationSum>;
-
-// What of [begin, end) lies in none of the sorted `pauses`.
-int64_t WithoutPauses(const std::vector<trace::Interval>& pauses, int64_t begin, int64_t end) {
-  int64_t ns = std::max<int64_t>(0, end - begin);
-  auto pause = std::upper_bound(pauses.begin(), pauses.end(), begin,
-                                [](int64_t at, const trace::Interval& p) { return at < p.end_ns; });
-  for (; pause != pauses.end() && pause->begin_ns < end; ++pause) {
-    ns -= std::min(pause->end_ns, end) - std::max(pause->begin_ns, begin);
-  }
-  return ns;
-}
 
 void CountOperations(const trace::Trace& trace, const Accounting& a, uint32_t process,
                      OperationSums& sums) {
@@ -45,7 +33,7 @@ void CountOperations(const trace::Trace& trace, const Accounting& a, uint32_t pr
     const int64_t end = std::min(p.end_ns, spans.end_ns[s]);
     if (o == 0 || begin > end || spans.begin_ns[s] >= p.end_ns) continue;
     OperationSum& sum = sums[o];
-    if (outermost) sum.total_ns += WithoutPauses(a.events[process].pauses, begin, end);
+    if (outermost) sum.total_ns += end - begin - LengthWithin(a.events[process].pauses, begin, end);
     if (!goes_on && spans.begin_ns[s] >= p.start_ns) ++sum.count;
   }
 }
@@ -112,102 +100,66 @@ Cells WholeWindow(const ProcessAccount& account, OperationOf operation_of) {
 
 Table OverlapTable(const trace::Trace& trace, const Context& context) {
   const Accounting& a = context.Shared<Accounting>();
-  Texts process, operation, layers;
-  Integers device, ns, corrected;
+  TableRows table("overlap", Text("process"), Text("operation"), Text("layers"), Integer("device"),
+                  Integer("ns"), Integer("corrected_ns"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const Cells sums = WholeWindow(a.processes[p], [](const Cell& cell) { return cell.operation; });
     for (const uint32_t i : CellOrder(sums.all(), Ranked(SumOperations(trace, a, p)))) {
       const Cell& cell = sums.all()[i];
-      process.push_back(context.process_label({p}));
-      operation.push_back(OperationText(trace, a, cell.operation));
-      layers.push_back(LayersText(cell.layers));
-      device.push_back(DeviceBusy(cell.layers));
-      ns.push_back(cell.ns);
-      corrected.push_back(cell.probe_ps);
+      table.Add(context.process_label({p}), OperationText(trace, a, cell.operation),
+                LayersText(cell.layers), DeviceBusy(cell.layers), cell.ns, cell.probe_ps);
     }
   }
-  return MakeTable("overlap", MakeColumn("process", process), MakeColumn("operation", operation),
-                   MakeColumn("layers", layers), MakeColumn("device", device), MakeColumn("ns", ns),
-                   MakeColumn("corrected_ns", corrected));
+  return table.Make();
 }
 
 Table OperationsTable(const trace::Trace& trace, const Context& context) {
-  static constexpr const char* kShares[kShareCount] = {"host_ns", "overlap_ns", "device_ns",
-                                                       "idle_ns", "unknown_ns", "control_ns"};
   const Accounting& a = context.Shared<Accounting>();
-  Texts process, operation;
-  Integers count, wall, total, overhead, corrected, low, high, delay;
-  std::array<Integers, kShareCount> shares;
+  TableRows table("operations", Text("process"), Text("operation"), Integer("count"),
+                  Integer("wall_ns"), Several<Integer>(kShareColumns), Integer("overhead_ns"),
+                  Integer("corrected_ns"), Integer("corrected_low_ns"),
+                  Integer("corrected_high_ns"), Integer("run_delay_ns"), Integer("total_ns"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const OperationSums sums = SumOperations(trace, a, p);
     for (const uint32_t o : Ranked(sums)) {
       const OperationSum& sum = sums.at(o);
-      process.push_back(context.process_label({p}));
-      operation.push_back(OperationText(trace, a, o));
-      count.push_back(sum.count);
-      wall.push_back(sum.wall_ns);
-      total.push_back(o == 0 ? kMissing : sum.total_ns);
-      for (size_t i = 0; i < kShareCount; ++i) shares[i].push_back(sum.shares[i]);
-      overhead.push_back(sum.wall_ns - sum.corrected_ns);
-      corrected.push_back(sum.corrected_ns);
       const Bounds bounds =
           OfUnrecordedRun(sum.corrected_ns, {sum.low_ns, sum.high_ns}, a.processes[p].spread);
-      low.push_back(bounds.low);
-      high.push_back(bounds.high);
-      delay.push_back(kMissing);
+      table.Add(context.process_label({p}), OperationText(trace, a, o), sum.count, sum.wall_ns,
+                sum.shares, sum.wall_ns - sum.corrected_ns, sum.corrected_ns, bounds.low,
+                bounds.high, kMissing, o == 0 ? kMissing : sum.total_ns);
     }
   }
-  Table table =
-      MakeTable("operations", MakeColumn("process", process), MakeColumn("operation", operation),
-                MakeColumn("count", count), MakeColumn("wall_ns", wall));
-  for (size_t i = 0; i < kShareCount; ++i) {
-    table.columns.push_back(MakeColumn(kShares[i], shares[i]));
-  }
-  table.columns.push_back(MakeColumn("overhead_ns", overhead));
-  table.columns.push_back(MakeColumn("corrected_ns", corrected));
-  table.columns.push_back(MakeColumn("corrected_low_ns", low));
-  table.columns.push_back(MakeColumn("corrected_high_ns", high));
-  table.columns.push_back(MakeColumn("run_delay_ns", delay));
-  table.columns.push_back(MakeColumn("total_ns", total));
-  return table;
+  return table.Make();
 }
 
 Table LayersTable(const trace::Trace& trace, const Context& context) {
   const Accounting& a = context.Shared<Accounting>();
-  Texts process, layers;
-  Integers device, ns, corrected;
+  TableRows table("layers", Text("process"), Text("layers"), Integer("device"), Integer("ns"),
+                  Integer("corrected_ns"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const Cells sums = WholeWindow(a.processes[p], [](const Cell&) { return 0; });
     for (const uint32_t i : CellOrder(sums.all(), {0})) {
       const Cell& cell = sums.all()[i];
-      process.push_back(context.process_label({p}));
-      layers.push_back(LayersText(cell.layers));
-      device.push_back(DeviceBusy(cell.layers));
-      ns.push_back(cell.ns);
-      corrected.push_back(cell.probe_ps);
+      table.Add(context.process_label({p}), LayersText(cell.layers), DeviceBusy(cell.layers),
+                cell.ns, cell.probe_ps);
     }
   }
-  return MakeTable("layers", MakeColumn("process", process), MakeColumn("layers", layers),
-                   MakeColumn("device", device), MakeColumn("ns", ns),
-                   MakeColumn("corrected_ns", corrected));
+  return table.Make();
 }
 
 Table LayerTotalsTable(const trace::Trace& trace, const Context& context) {
-  Texts process, layer;
-  Integers ns;
+  TableRows table("layer_totals", Text("process"), Text("layer"), Integer("ns"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     for (int i = 1; i < trace::kLayerCount; ++i) {
       const auto one = static_cast<trace::Layer>(i);
       const int64_t sum =
           Inclusive(context.Shared<Accounting>().processes[p].overlap.cells, Bit(one));
       if (sum == 0) continue;
-      process.push_back(context.process_label({p}));
-      layer.emplace_back(trace::LayerName(one));
-      ns.push_back(sum);
+      table.Add(context.process_label({p}), trace::LayerName(one), sum);
     }
   }
-  return MakeTable("layer_totals", MakeColumn("process", process), MakeColumn("layer", layer),
-                   MakeColumn("ns", ns));
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

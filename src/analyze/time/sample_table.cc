@@ -1,11 +1,10 @@
-#include "src/analyze/time/sample_table.h"
-
 #include <algorithm>
 #include <map>
 #include <string>
 #include <tuple>
 
 #include "src/analyze/columns.h"
+#include "src/analyze/time/tables.h"
 #include "src/trace/layers.h"
 #include "src/trace/samples.h"
 #include "src/trace/spans_around.h"
@@ -115,33 +114,18 @@ Table Samples::Make() const {
   for (const auto& row : rows_) order.push_back(&row);
   std::stable_sort(order.begin(), order.end(),
                    [](const auto* a, const auto* b) { return a->second.ns > b->second.ns; });
-  const auto name = [&](trace::NameId id) {
-    return id.valid() ? trace_.text(trace_.name(id).text) : std::string_view();
-  };
-  Texts process, thread, operation, layer, span, line, own_line, library, function, waits;
-  Integers count, ns, run_delay;
+  TableRows table("samples", Text("process"), Text("thread"), Text("operation"), Text("layer"),
+                  Text("span"), Text("line"), Text("own_line"), Text("library"), Text("function"),
+                  Text("waits_for"), Integer("count"), Integer("ns"), Integer("run_delay_ns"));
   for (const auto* row : order) {
     const auto& [place, sums] = *row;
-    process.push_back(context_.process_label({place.process}));
-    thread.push_back(place.thread);
-    operation.emplace_back(name(place.operation));
-    layer.emplace_back(trace::LayerName(place.layer));
-    span.emplace_back(name(place.span));
-    line.emplace_back(place.line);
-    own_line.emplace_back(trace_.text(place.own_line));
-    library.emplace_back(trace_.text(place.library));
-    function.emplace_back(trace_.text(place.function));
-    waits.emplace_back(trace_.text(place.waits));
-    count.push_back(sums.count);
-    ns.push_back(sums.ns);
-    run_delay.push_back(sums.run_delay_ns);
+    table.Add(context_.process_label({place.process}), place.thread,
+              trace_.name_text(place.operation), trace::LayerName(place.layer),
+              trace_.name_text(place.span), place.line, trace_.text(place.own_line),
+              trace_.text(place.library), trace_.text(place.function), trace_.text(place.waits),
+              sums.count, sums.ns, sums.run_delay_ns);
   }
-  return MakeTable(
-      "samples", MakeColumn("process", process), MakeColumn("thread", thread),
-      MakeColumn("operation", operation), MakeColumn("layer", layer), MakeColumn("span", span),
-      MakeColumn("line", line), MakeColumn("own_line", own_line), MakeColumn("library", library),
-      MakeColumn("function", function), MakeColumn("waits_for", waits), MakeColumn("count", count),
-      MakeColumn("ns", ns), MakeColumn("run_delay_ns", run_delay));
+  return table.Make();
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
-#include "src/analyze/time/sample_table.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
 #include "src/analyze/findings.h"
+#include "src/analyze/time/tables.h"
 #include "src/trace/text.h"
 
 namespace crosscut::analyze {

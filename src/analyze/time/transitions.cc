@@ -1,5 +1,3 @@
-#include "src/analyze/time/transitions.h"
-
 #include <algorithm>
 #include <map>
 #include <string>
@@ -9,6 +7,7 @@
 
 #include "src/analyze/accounting/key_intervals.h"
 #include "src/analyze/columns.h"
+#include "src/analyze/time/tables.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -72,44 +71,33 @@ EntrySums EntriesOf(const std::vector<Transition>& transitions) {
 
 Table TransitionsTable(const trace::Trace& trace, const Context& context) {
   const Accounting& a = context.Shared<Accounting>();
-  std::vector<Transition> rows;
-  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    const std::vector<Transition> more = TransitionsOf(trace, a, p);
-    rows.insert(rows.end(), more.begin(), more.end());
-  }
   const auto operation = [&](const Key& key) {
     return trace.text(a.names.operations[key.operation]);
   };
-  return TableOf("transitions", rows)
-      .Text("process", [&](const Transition& t) { return context.process_label({t.process}); })
-      .Text("from_operation", [&](const Transition& t) { return operation(t.from); })
-      .Text("from_layers",
-            [](const Transition& t) { return t.starts ? "(start)" : LayersText(t.from.layers); })
-      .Integer("from_device", [](const Transition& t) { return DeviceBusy(t.from.layers); })
-      .Text("to_operation", [&](const Transition& t) { return operation(t.to); })
-      .Text("to_layers", [](const Transition& t) { return LayersText(t.to.layers); })
-      .Integer("to_device", [](const Transition& t) { return DeviceBusy(t.to.layers); })
-      .Integer("count", &Transition::count)
-      .Integer("ns", &Transition::ns)
-      .Make();
+  TableRows table("transitions", Text("process"), Text("from_operation"), Text("from_layers"),
+                  Integer("from_device"), Text("to_operation"), Text("to_layers"),
+                  Integer("to_device"), Integer("count"), Integer("ns"));
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    for (const Transition& t : TransitionsOf(trace, a, p)) {
+      table.Add(context.process_label({p}), operation(t.from),
+                t.starts ? "(start)" : LayersText(t.from.layers), DeviceBusy(t.from.layers),
+                operation(t.to), LayersText(t.to.layers), DeviceBusy(t.to.layers), t.count, t.ns);
+    }
+  }
+  return table.Make();
 }
 
 Table LayerEntriesTable(const trace::Trace& trace, const Context& context) {
   const Accounting& a = context.Shared<Accounting>();
-  Texts process, operation, layer;
-  Integers entries, ns;
+  TableRows table("layer_entries", Text("process"), Text("operation"), Text("layer"),
+                  Integer("entries"), Integer("ns"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     for (const auto& [key, sum] : EntriesOf(TransitionsOf(trace, a, p))) {
-      process.push_back(context.process_label({p}));
-      operation.emplace_back(trace.text(a.names.operations[key.first]));
-      layer.emplace_back(trace::LayerName(static_cast<trace::Layer>(key.second)));
-      entries.push_back(sum.count);
-      ns.push_back(sum.ns);
+      table.Add(context.process_label({p}), trace.text(a.names.operations[key.first]),
+                trace::LayerName(static_cast<trace::Layer>(key.second)), sum.count, sum.ns);
     }
   }
-  return MakeTable("layer_entries", MakeColumn("process", process),
-                   MakeColumn("operation", operation), MakeColumn("layer", layer),
-                   MakeColumn("entries", entries), MakeColumn("ns", ns));
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

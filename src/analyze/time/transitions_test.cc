@@ -1,5 +1,3 @@
-#include "src/analyze/time/transitions.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
@@ -9,6 +7,7 @@
 
 #include "src/analyze/testing/brute_force.h"
 #include "src/analyze/testing/test_trace.h"
+#include "src/analyze/time/tables.h"
 
 namespace crosscut::analyze {
 namespace {

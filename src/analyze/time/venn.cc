@@ -11,8 +11,6 @@
 namespace crosscut::analyze {
 namespace {
 
-bool Contains(uint32_t set, uint32_t part) { return (set & part) == part; }
-
 // Smaller sets first.
 std::vector<uint32_t> BySize(const SetSizes& sizes) {
   std::vector<uint32_t> sets;
@@ -37,27 +35,14 @@ std::string MembersText(uint32_t set, bool resources) {
   return text;
 }
 
-struct VennRow {
-  uint32_t process;
-  bool resources;
-  uint32_t set;
-  int64_t exact_ns, inclusive_ns;
-};
-
-void AddRows(const std::vector<Cell>& cells, uint32_t process, bool resources,
-             std::vector<VennRow>& rows) {
+SetSizes ExactSizes(const std::vector<Cell>& cells, bool resources) {
   SetSizes exact;
   for (const Cell& cell : cells) {
     const auto active = static_cast<LayerSet>(cell.layers & (kHostBits | kDeviceBit));
     const LayerSet set = resources ? Resources(active) : active;
     if (set != 0 && cell.ns != 0) exact[set] += cell.ns;
   }
-  const SetSizes inclusive = InclusiveSizes(exact);
-  for (const uint32_t set : BySize(inclusive)) {
-    const auto found = exact.find(set);
-    rows.push_back(
-        {process, resources, set, found == exact.end() ? 0 : found->second, inclusive.at(set)});
-  }
+  return exact;
 }
 
 }  // namespace
@@ -70,35 +55,21 @@ SetSizes InclusiveSizes(const SetSizes& exact) {
   return out;
 }
 
-SetSizes ExactSizes(const SetSizes& inclusive) {
-  std::vector<uint32_t> sets = BySize(inclusive);
-  std::reverse(sets.begin(), sets.end());
-  SetSizes out;
-  for (const uint32_t part : sets) {
-    int64_t ns = inclusive.at(part);
-    for (const auto& [set, exact] : out) {
-      if (Contains(set, part)) ns -= exact;
-    }
-    if (ns != 0) out[part] = ns;
-  }
-  return out;
-}
-
 Table VennTable(const trace::Trace& trace, const Context& context) {
-  std::vector<VennRow> rows;
+  TableRows table("venn", Text("process"), Text("sets"), Text("members"), Integer("size"),
+                  Integer("exact_ns"), Integer("inclusive_ns"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const std::vector<Cell>& cells = context.Shared<Accounting>().processes[p].overlap.cells;
-    AddRows(cells, p, true, rows);
-    AddRows(cells, p, false, rows);
+    for (const bool resources : {true, false}) {
+      SetSizes exact = ExactSizes(cells, resources);
+      const SetSizes inclusive = InclusiveSizes(exact);
+      for (const uint32_t set : BySize(inclusive)) {
+        table.Add(context.process_label({p}), resources ? "resources" : "layers",
+                  MembersText(set, resources), std::popcount(set), exact[set], inclusive.at(set));
+      }
+    }
   }
-  return TableOf("venn", rows)
-      .Text("process", [&](const VennRow& r) { return context.process_label({r.process}); })
-      .Text("sets", [](const VennRow& r) { return r.resources ? "resources" : "layers"; })
-      .Text("members", [](const VennRow& r) { return MembersText(r.set, r.resources); })
-      .Integer("size", [](const VennRow& r) { return std::popcount(r.set); })
-      .Integer("exact_ns", &VennRow::exact_ns)
-      .Integer("inclusive_ns", &VennRow::inclusive_ns)
-      .Make();
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

@@ -18,10 +18,6 @@ using SetSizes = std::map<uint32_t, int64_t>;
 // an S: a complete diagram. (RL-Scope's files leave out what never occurs by itself.)
 SetSizes InclusiveSizes(const SetSizes& exact);
 
-// The inverse: each set less all that contain it. Sets of no time are left out. Takes the result of
-// InclusiveSizes, and RL-Scope's incomplete files as well.
-SetSizes ExactSizes(const SetSizes& inclusive);
-
 // process, sets ("resources": host and device; "layers": each layer and device), members (joined by
 // "+"), size (how many), exact_ns, inclusive_ns. Singles first, then pairs, ... Time in which
 // nothing is active is in no row, nor are control steps.

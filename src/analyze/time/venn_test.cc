@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <random>
 
 #include "src/analyze/testing/test_trace.h"
@@ -16,6 +17,23 @@ using testing::TestTrace;
 using trace::Layer;
 
 constexpr uint32_t kA = 1, kB = 2, kC = 4;
+
+// The inverse of InclusiveSizes: each set less all that contain it. Sets of no time are left out.
+// Takes RL-Scope's incomplete files as well.
+SetSizes ExactSizes(const SetSizes& inclusive) {
+  SetSizes out;
+  for (int size = 31; size > 0; --size) {
+    for (const auto& [part, sum] : inclusive) {
+      if (std::popcount(part) != size) continue;
+      int64_t ns = sum;
+      for (const auto& [set, exact] : out) {
+        if ((set & part) == part) ns -= exact;
+      }
+      if (ns != 0) out[part] = ns;
+    }
+  }
+  return out;
+}
 
 TEST(Venn, T10SizesAreInclusive) {
   const SetSizes exact = {{kA, 3},      {kB, 3},      {kC, 3},          {kA | kB, 1},

@@ -37,8 +37,7 @@ BlamedLines LeadsLines(const Context& context, uint32_t p,
 void BlameLateRank(const Context& context,
                    const std::map<uint32_t, std::vector<trace::Interval>>& waited,
                    ProcessCauses* causes) {
-  const auto late = std::max_element(causes->ranks.begin(), causes->ranks.end(),
-                                     [](auto& a, auto& b) { return a.second < b.second; });
+  const auto late = Largest(causes->ranks);
   OthersWork work = WorkIn(context, {late->first}, waited.at(late->first), Idle::kCounts);
   CauseSum& sum = causes->causes[static_cast<size_t>(Cause::kOtherRank)];
   sum.names = std::move(work.names);

@@ -1,6 +1,7 @@
 // What an instant of a step is spent on: docs/verdict.md defines each.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -30,5 +31,6 @@ enum class Cause : uint8_t {
   kUnknown,
 };
 inline constexpr size_t kCauses = 21;
+using CauseTimes = std::array<int64_t, kCauses>;  // nanoseconds
 
 }  // namespace crosscut::analyze

@@ -25,13 +25,17 @@
 namespace crosscut::analyze {
 namespace {
 
+trace::Interval WindowOf(const trace::Process& process) {
+  return {process.start_ns, process.end_ns};
+}
+
 // When a process's devices were at one type of work.
-std::vector<trace::Interval> TimesOf(std::span<const DeviceEvent> events, WorkType type) {
+std::vector<trace::Interval> TimesOf(const Context& context, uint32_t process, WorkType type) {
   std::vector<trace::Interval> times;
-  for (const DeviceEvent& event : events) {
+  for (const DeviceEvent& event : context.Shared<DeviceWork>().events({process})) {
     if (event.type == type) times.push_back({event.begin_ns, event.end_ns});
   }
-  return times;
+  return UnionOf(std::move(times), WindowOf(context.trace().processes[process]));
 }
 
 // Adds a time that does not lie before the last one.
@@ -109,12 +113,11 @@ class Walk {
     bool hidden;                // without it, the step would last as long
   };
   void Visit(const KeyInterval& key);
-  // Which step holds at that time: index + 1; 0: none. Moves on.
-  uint32_t StepAt(int64_t at_ns);
-  int64_t NextEvent() const {
-    return next_event_ < events_.events.size() ? events_.events[next_event_].at_ns : INT64_MAX;
+  const Stretch& StretchAt(int64_t at_ns);  // moves on
+  int64_t NextStretch() const {
+    const size_t next = stretch_ + 1;
+    return next < events_.stretches.size() ? events_.stretches[next].begin_ns : INT64_MAX;
   }
-  WindowPart PartNow(uint32_t step, int64_t at_ns) const;
   // Beside a device, and not for it.
   static bool HostWorks(const Moment& now) {
     return (now.key->layers & kHostBits) != 0 && now.lead->doing != Doing::kAwaitingDevice &&
@@ -148,9 +151,8 @@ class Walk {
   LeadCursor lead_;
   BusyCursor computing_, communicating_, children_;
   RankWaitCursor rank_waits_;
-  size_t next_event_ = 0;
-  uint32_t step_now_ = 0, last_step_ = 0;
-  int64_t first_step_ns_ = INT64_MAX, last_step_ns_ = INT64_MIN;
+  size_t stretch_ = 0;
+  uint32_t last_step_ = 0;
   // By cause: what was added to last of its operations and names.
   std::array<std::pair<Recent<std::map<uint32_t, int64_t>>, Recent<std::map<uint32_t, int64_t>>>,
              kCauses>
@@ -176,10 +178,6 @@ class Walk {
   Told feeders_;  // samples of other threads that prepared data during work of the framework
 };
 
-trace::Interval WindowOf(const trace::Process& process) {
-  return {process.start_ns, process.end_ns};
-}
-
 Walk::Walk(const Context& context, uint32_t process, const Shared& shared, ProcessCauses* out)
     : trace_(context.trace()),
       accounting_(context.Shared<Accounting>()),
@@ -189,23 +187,12 @@ Walk::Walk(const Context& context, uint32_t process, const Shared& shared, Proce
       out_(out),
       purposes_(shared.purposes),
       lead_(trace_, owner_.lead, context.Shared<ThreadFacts>().doing, WindowOf(owner_)),
-      computing_(TimesOf(context.Shared<DeviceWork>().events({process}), WorkType::kComputation),
-                 WindowOf(owner_)),
-      communicating_(
-          TimesOf(context.Shared<DeviceWork>().events({process}), WorkType::kCommunication),
-          WindowOf(owner_)),
-      children_(shared.children[process], WindowOf(owner_)),
+      computing_(TimesOf(context, process, WorkType::kComputation)),
+      communicating_(TimesOf(context, process, WorkType::kCommunication)),
+      children_(UnionOf(shared.children[process], WindowOf(owner_))),
       rank_waits_(shared.rank_waits[process]),
       lines_(context, {process}) {
-  bool steps = false;
-  for (const ProcessEvents::Event& event : events_.events) {
-    if (!events_.in_step(event.step) && event.step != events_.serving()) continue;
-    if (!std::exchange(steps, true)) first_step_ns_ = event.at_ns;
-    last_step_ns_ = event.at_ns;
-  }
-  out_->part = !steps           ? WindowPart::kWhole
-               : events_.serves ? WindowPart::kRequests
-                                : WindowPart::kSteps;
+  out_->part = events_.told;
   TakeSamples(context);
 }
 
@@ -245,41 +232,25 @@ void Walk::AddOthers(const Moment& now) {
   }
 }
 
-uint32_t Walk::StepAt(int64_t at_ns) {
-  while (next_event_ < events_.events.size() && events_.events[next_event_].at_ns <= at_ns) {
-    step_now_ = events_.events[next_event_++].step;
-  }
-  return step_now_;
-}
-
-WindowPart Walk::PartNow(uint32_t step, int64_t at_ns) const {
-  if (out_->part == WindowPart::kWhole) return WindowPart::kWhole;
-  if (at_ns < first_step_ns_) return WindowPart::kStartUp;
-  if (step == events_.serving()) return WindowPart::kRequests;
-  if (step == 0) {
-    return at_ns > last_step_ns_ ? WindowPart::kShutdown
-           : events_.serves      ? WindowPart::kBetweenRequests
-                                 : WindowPart::kBetween;
-  }
-  if (!events_.in_step(step) && at_ns > last_step_ns_) return WindowPart::kShutdown;
-  if (events_.left_out[step] != 0) return WindowPart::kLeftOut;
-  return events_.control[step] != 0 ? WindowPart::kControl : WindowPart::kSteps;
+const Stretch& Walk::StretchAt(int64_t at_ns) {
+  while (NextStretch() <= at_ns) ++stretch_;
+  return events_.stretches[stretch_];
 }
 
 void Walk::Visit(const KeyInterval& key) {
   for (int64_t at = key.begin_ns; at < key.end_ns;) {
-    const uint32_t step = StepAt(at);
+    const Stretch& stretch = StretchAt(at);
     const LeadStretch& lead = lead_.At(at);
     const bool computes = computing_.At(at), communicates = communicating_.At(at);
     Moment now = {at,
-                  std::min({key.end_ns, lead.end_ns, NextEvent()}),
+                  std::min({key.end_ns, lead.end_ns, NextStretch()}),
                   Cause::kUnknown,
                   false,
-                  PartNow(step, at),
+                  stretch.part,
                   &key,
                   &lead,
                   rank_waits_.At(at),
-                  children_.At(at),
+                  children_.At(at) != nullptr,
                   false};
     now.end_ns = std::min(now.end_ns, children_.Until(at));
     if (DeviceBusy(key.layers)) {
@@ -298,7 +269,7 @@ void Walk::Visit(const KeyInterval& key) {
     if (observed && preempted) out_->preempted.ns = out_->preempted.alone_ns += now.end_ns - at;
     now.hidden = now.cause == Cause::kOtherRank ? !now.rank_wait->saved
                                                 : DeviceBusy(key.layers) && HostWorks(now);
-    Add(now, step);
+    Add(now, stretch.step);
     at = now.end_ns;
   }
 }
@@ -318,7 +289,7 @@ void Walk::Add(const Moment& now, uint32_t step) {
     if (now.lead->name.valid()) names.In(&sum.names, now.lead->name.value) += ns;
     out_->total_ns += ns;
     AddWaited(now);
-    if (events_.in_step(step)) {
+    if (step != 0) {
       if (step != last_step_) out_->steps.emplace_back();
       last_step_ = step;
       out_->steps.back()[static_cast<size_t>(now.cause)] += ns;

@@ -4,6 +4,8 @@
 // that in fact waits for a processor.
 #pragma once
 
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "src/analyze/context.h"
@@ -15,6 +17,8 @@ namespace crosscut::analyze {
 
 // "input", "python", ..., "other-process", "other-rank", ..., "unknown".
 const char* CauseName(Cause cause);
+// Those that have time, with it, the longest first.
+std::vector<std::pair<int64_t, Cause>> RankedCauses(const CauseTimes& times);
 
 // Of all processes, computed once and shared by the tables that show it.
 struct Causes {

@@ -1,56 +1,41 @@
 // What holds at an instant, for walks forwards in time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
-#include "src/analyze/collectives/matches.h"
 #include "src/analyze/collectives/rank_waits.h"
-#include "src/analyze/devices/device_work.h"
+#include "src/trace/intervals.h"
 #include "src/trace/trace.h"
 
 namespace crosscut::analyze {
 
-// Whether any of some intervals, ordered by begin, holds at an instant of the window.
-class BusyCursor {
+// Which of some intervals, disjoint and in order, holds.
+template <class Interval>
+class IntervalCursor {
  public:
-  BusyCursor(const std::vector<trace::Interval>& intervals, trace::Interval window)
-      : busy_(UnionOf(intervals, window)) {}
-  // Requires: `at_ns` is not smaller than in the call before.
-  bool At(int64_t at_ns) {
-    while (next_ < busy_.size() && busy_[next_].end_ns <= at_ns) ++next_;
-    return next_ < busy_.size() && busy_[next_].begin_ns <= at_ns;
+  explicit IntervalCursor(std::vector<Interval> intervals) : intervals_(std::move(intervals)) {}
+  // The interval at that time, or null. Requires: `at_ns` is not smaller than in the call before.
+  const Interval* At(int64_t at_ns) {
+    while (next_ < intervals_.size() && intervals_[next_].end_ns <= at_ns) ++next_;
+    const bool holds = next_ < intervals_.size() && intervals_[next_].begin_ns <= at_ns;
+    return holds ? &intervals_[next_] : nullptr;
   }
   // The next change after the instant of the last At().
   int64_t Until(int64_t at_ns) const {
-    if (next_ == busy_.size()) return INT64_MAX;
-    return busy_[next_].begin_ns > at_ns ? busy_[next_].begin_ns : busy_[next_].end_ns;
+    if (next_ == intervals_.size()) return INT64_MAX;
+    const Interval& next = intervals_[next_];
+    return next.begin_ns > at_ns ? next.begin_ns : next.end_ns;
   }
 
  private:
-  std::vector<trace::Interval> busy_;
+  std::vector<Interval> intervals_;
   size_t next_ = 0;
 };
 
-// When a process waited in collectives for another rank to come.
-class RankWaitCursor {
- public:
-  explicit RankWaitCursor(const std::vector<RankWait>& waits) : waits_(waits) {}
-  // The wait at that time, or null. Requires: `at_ns` is not smaller than in the call before.
-  const RankWait* At(int64_t at_ns) {
-    while (next_ < waits_.size() && waits_[next_].end_ns <= at_ns) ++next_;
-    const bool waits = next_ < waits_.size() && waits_[next_].begin_ns <= at_ns;
-    return waits ? &waits_[next_] : nullptr;
-  }
-  // The next change after the instant of the last At().
-  int64_t Until(int64_t at_ns) const {
-    if (next_ == waits_.size()) return INT64_MAX;
-    return waits_[next_].begin_ns > at_ns ? waits_[next_].begin_ns : waits_[next_].end_ns;
-  }
-
- private:
-  const std::vector<RankWait>& waits_;
-  size_t next_ = 0;
-};
+using BusyCursor = IntervalCursor<trace::Interval>;
+using RankWaitCursor = IntervalCursor<RankWait>;  // for another rank to come
 
 }  // namespace crosscut::analyze

@@ -1,5 +1,3 @@
-#include "src/analyze/verdict/line_table.h"
-
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -10,12 +8,12 @@
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/verdict/process_lines.h"
+#include "src/analyze/verdict/tables.h"
 
 namespace crosscut::analyze {
 namespace {
 
 struct LineRow {
-  uint32_t process, track;
   Line line;
   trace::Layer layer;
   Blamed blamed;
@@ -24,7 +22,7 @@ struct LineRow {
 
 std::vector<LineRow> RowsOf(const Context& context, uint32_t process, uint32_t track) {
   const trace::Interval life = LifeOf(context.trace(), {track});
-  BusyCursor paused(context.Shared<Accounting>().events[process].pauses, life);
+  BusyCursor paused(context.Shared<Accounting>().events[process].pauses);
   const std::unique_ptr<LineCursor> lines = LinesOfThread(context, {track});
   std::map<std::pair<Line, trace::Layer>, Blamed> sums;
   int64_t lived_ns = 0;
@@ -38,7 +36,7 @@ std::vector<LineRow> RowsOf(const Context& context, uint32_t process, uint32_t t
   }
   std::vector<LineRow> rows;
   for (const auto& [of, blamed] : sums) {
-    rows.push_back({process, track, of.first, of.second, blamed, {kMissing, kMissing}});
+    rows.push_back({of.first, of.second, blamed, {kMissing, kMissing}});
     if (IsSampled(of.first.kind)) rows.back().bounds = LineBoundsOf(blamed, lived_ns);
   }
   std::stable_sort(rows.begin(), rows.end(),
@@ -49,25 +47,21 @@ std::vector<LineRow> RowsOf(const Context& context, uint32_t process, uint32_t t
 }  // namespace
 
 Table LinesTable(const trace::Trace& trace, const Context& context) {
-  std::vector<LineRow> rows;
   const ThreadFacts& facts = context.Shared<ThreadFacts>();
+  TableRows table("lines", Text("process"), Text("thread"), Text("line"), Text("what"),
+                  Text("layer"), Integer("ns"), Integer("low_ns"), Integer("high_ns"),
+                  Integer("samples"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     for (const uint32_t t : context.Shared<Accounting>().tracks[p].host) {
       if (facts.samples[t].empty()) continue;
-      for (LineRow& row : RowsOf(context, p, t)) rows.push_back(row);
+      for (const LineRow& r : RowsOf(context, p, t)) {
+        table.Add(context.process_label({p}), context.track_label({t}), LineText(trace, r.line),
+                  LineKindName(r.line.kind), trace::LayerName(r.layer), r.blamed.ns,
+                  r.bounds.low_ns, r.bounds.high_ns, r.blamed.samples);
+      }
     }
   }
-  return TableOf("lines", rows)
-      .Text("process", [&](const LineRow& r) { return context.process_label({r.process}); })
-      .Text("thread", [&](const LineRow& r) { return context.track_label({r.track}); })
-      .Text("line", [&](const LineRow& r) { return LineText(trace, r.line); })
-      .Text("what", [](const LineRow& r) { return LineKindName(r.line.kind); })
-      .Text("layer", [](const LineRow& r) { return trace::LayerName(r.layer); })
-      .Integer("ns", [](const LineRow& r) { return r.blamed.ns; })
-      .Integer("low_ns", [](const LineRow& r) { return r.bounds.low_ns; })
-      .Integer("high_ns", [](const LineRow& r) { return r.bounds.high_ns; })
-      .Integer("samples", [](const LineRow& r) { return r.blamed.samples; })
-      .Make();
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

@@ -1,13 +1,9 @@
-#include "src/analyze/verdict/list.h"
-
 #include "src/analyze/recorded_by.h"
+#include "src/analyze/table_entry.h"
 #include "src/analyze/verdict/causes.h"
-#include "src/analyze/verdict/line_table.h"
-#include "src/analyze/verdict/part_work.h"
 #include "src/analyze/verdict/periodic_steps.h"
 #include "src/analyze/verdict/places.h"
-#include "src/analyze/verdict/step_changes.h"
-#include "src/analyze/verdict/verdict.h"
+#include "src/analyze/verdict/tables.h"
 
 namespace crosscut::analyze {
 namespace {

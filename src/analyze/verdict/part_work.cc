@@ -1,5 +1,3 @@
-#include "src/analyze/verdict/part_work.h"
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -10,6 +8,7 @@
 #include "src/analyze/columns.h"
 #include "src/analyze/steps/window_parts.h"
 #include "src/analyze/verdict/causes.h"
+#include "src/analyze/verdict/tables.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -123,7 +122,9 @@ class PartRows {
 Table PartWorkTable(const trace::Trace& trace, const Context& context) {
   const Accounting& a = context.Shared<Accounting>();
   const Causes& causes = context.Shared<Causes>();
-  std::vector<WorkRow> rows;
+  TableRows table("part_work", Text("process"), Text("part"), Text("work"), Text("what"),
+                  Text("layers"), Integer("device"), Integer("ns"), Integer("corrected_ns"),
+                  Integer("samples"), Integer("low_ns"), Integer("high_ns"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const std::vector<Cell> cells = CellsByOperation(a.processes[p]);
     for (size_t part = 0; part < kWindowParts; ++part) {
@@ -131,22 +132,14 @@ Table PartWorkTable(const trace::Trace& trace, const Context& context) {
       for (const Cell& cell : cells) {
         if (static_cast<size_t>(cell.part) == part) of_part.Add(cell, cell.probe_ps);
       }
-      for (WorkRow& row : of_part.Finish()) rows.push_back(std::move(row));
+      for (const WorkRow& r : of_part.Finish()) {
+        table.Add(context.process_label({p}), WindowPartName(r.part), r.work, r.what,
+                  LayersText(r.layers), DeviceBusy(r.layers), r.ns, r.corrected_ns, r.samples,
+                  r.low_ns, r.high_ns);
+      }
     }
   }
-  return TableOf("part_work", rows)
-      .Text("process", [&](const WorkRow& r) { return context.process_label({r.process}); })
-      .Text("part", [](const WorkRow& r) { return WindowPartName(r.part); })
-      .Text("work", &WorkRow::work)
-      .Text("what", &WorkRow::what)
-      .Text("layers", [](const WorkRow& r) { return LayersText(r.layers); })
-      .Integer("device", [](const WorkRow& r) { return int64_t{DeviceBusy(r.layers)}; })
-      .Integer("ns", &WorkRow::ns)
-      .Integer("corrected_ns", &WorkRow::corrected_ns)
-      .Integer("samples", &WorkRow::samples)
-      .Integer("low_ns", &WorkRow::low_ns)
-      .Integer("high_ns", &WorkRow::high_ns)
-      .Make();
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

@@ -1,4 +1,4 @@
-#include "src/analyze/verdict/part_work.h"
+#include "src/analyze/verdict/tables.h"
 
 #include <gtest/gtest.h>
 

@@ -147,28 +147,21 @@ Period FindPeriod(const std::vector<int64_t>& slow, int64_t last) {
 }
 
 Table PeriodicStepsTable(const trace::Trace& trace, const Context& context) {
-  std::vector<Row> rows;
+  TableRows table("periodic_steps", Text("process"), Text("kind"), Integer("period"),
+                  Integer("first_step"), Integer("count"), Integer("missed"), Integer("usual_ns"),
+                  Integer("periodic_ns"), Integer("extra_ns"), Text("work"), Text("what"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const ProcessOverlap& overlap = context.Shared<Accounting>().processes[p].overlap;
     const std::vector<int64_t> walls = StepWalls(trace.processes[p], overlap);
     for (const ComparedSteps& compared : CompareSteps(trace.processes[p], walls)) {
-      Row row{};
-      if (KindOfSteps(trace, context, p, compared, walls).Find(&row)) rows.push_back(row);
+      Row r{};
+      if (!KindOfSteps(trace, context, p, compared, walls).Find(&r)) continue;
+      table.Add(context.process_label({p}), trace.text(r.kind), r.period.period, r.period.first,
+                r.period.count, r.period.missed, r.usual_ns, r.periodic_ns,
+                r.periodic_ns - r.usual_ns, r.work, r.what);
     }
   }
-  return TableOf("periodic_steps", rows)
-      .Text("process", [&](const Row& r) { return context.process_label({r.process}); })
-      .Text("kind", [&](const Row& r) { return trace.text(r.kind); })
-      .Integer("period", [](const Row& r) { return r.period.period; })
-      .Integer("first_step", [](const Row& r) { return r.period.first; })
-      .Integer("count", [](const Row& r) { return r.period.count; })
-      .Integer("missed", [](const Row& r) { return r.period.missed; })
-      .Integer("usual_ns", &Row::usual_ns)
-      .Integer("periodic_ns", &Row::periodic_ns)
-      .Integer("extra_ns", [](const Row& r) { return r.periodic_ns - r.usual_ns; })
-      .Text("work", &Row::work)
-      .Text("what", &Row::what)
-      .Make();
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

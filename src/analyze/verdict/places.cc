@@ -344,13 +344,13 @@ class Maker {
       place.own = place.gain = PartOfSteps(place.causes, place.steps);
     }
     const std::vector<Called> called = CallsOf(*places, most);
-    std::vector<std::array<int64_t, kCauses>> with(most);
+    std::vector<CauseTimes> with(most);
     std::vector<std::vector<int64_t>> steps(most);
     for (size_t c = 0; c < places->size(); ++c) {
       if (called[c].all_ns <= 0) continue;
       for (const auto& [i, ns] : called[c].by) {
         const double part = ns / called[c].all_ns;
-        if (with[i] == std::array<int64_t, kCauses>()) {
+        if (with[i] == CauseTimes()) {
           with[i] = (*places)[i].causes;
           steps[i] = (*places)[i].steps;
         }
@@ -363,15 +363,14 @@ class Maker {
       }
     }
     for (size_t i = 0; i < most; ++i) {
-      if (with[i] != std::array<int64_t, kCauses>()) {
+      if (with[i] != CauseTimes()) {
         (*places)[i].gain = PartOfSteps(with[i], steps[i]);
       }
     }
   }
 
   // How well samples tell the lines of each cause apart: as far as shares of so many draws go.
-  Place::Part PartOfSteps(const std::array<int64_t, kCauses>& ns,
-                          const std::vector<int64_t>& steps) const {
+  Place::Part PartOfSteps(const CauseTimes& ns, const std::vector<int64_t>& steps) const {
     Place::Part part = {};
     double below = 0, above = 0, samples = 0;
     for (size_t c = 0; c < kCauses; ++c) {
@@ -405,13 +404,6 @@ class Maker {
   const ProcessCauses& causes_;
 };
 
-struct PlaceRow {
-  uint32_t process;
-  const Place* place;
-  Cause cause;
-  int64_t total_ns;
-};
-
 }  // namespace
 
 Cause Place::cause() const {
@@ -426,37 +418,21 @@ Places::Places(const Context& context) {
 
 Table PlacesTable(const trace::Trace& trace, const Context& context) {
   const Places& places = context.Shared<Places>();
-  std::vector<PlaceRow> rows;
+  TableRows table("places", Text("process"), Text("place"), Text("what"), Integer("lines"),
+                  Text("cause"), Integer("ns"), Integer("place_ns"), Integer("low_ns"),
+                  Integer("high_ns"), Integer("samples"), Integer("gain_ns"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    const int64_t total_ns = context.Shared<Causes>().processes[p].program_ns();
+    const auto total_ns = static_cast<double>(context.Shared<Causes>().processes[p].program_ns());
     for (const Place& place : places.processes[p]) {
-      const auto first = static_cast<ptrdiff_t>(rows.size());
-      for (size_t c = 0; c < kCauses; ++c) {
-        if (place.causes[c] > 0) rows.push_back({p, &place, static_cast<Cause>(c), total_ns});
+      for (const auto& [ns, cause] : RankedCauses(place.causes)) {
+        table.Add(context.process_label({p}), LineText(trace, place.line),
+                  LineKindName(place.line.kind), place.lines, CauseName(cause), ns, place.all.ns,
+                  std::llround(place.own.low * total_ns), std::llround(place.own.high * total_ns),
+                  place.all.samples, std::llround(place.gain.share * total_ns));
       }
-      std::stable_sort(rows.begin() + first, rows.end(), [](const auto& a, const auto& b) {
-        return a.place->causes[static_cast<size_t>(a.cause)] >
-               b.place->causes[static_cast<size_t>(b.cause)];
-      });
     }
   }
-  const auto of = [](const PlaceRow& r, double share) {
-    return std::llround(share * static_cast<double>(r.total_ns));
-  };
-  return TableOf("places", rows)
-      .Text("process", [&](const PlaceRow& r) { return context.process_label({r.process}); })
-      .Text("place", [&](const PlaceRow& r) { return LineText(trace, r.place->line); })
-      .Text("what", [](const PlaceRow& r) { return LineKindName(r.place->line.kind); })
-      .Integer("lines", [](const PlaceRow& r) { return r.place->lines; })
-      .Text("cause", [](const PlaceRow& r) { return CauseName(r.cause); })
-      .Integer("ns",
-               [](const PlaceRow& r) { return r.place->causes[static_cast<size_t>(r.cause)]; })
-      .Integer("place_ns", [](const PlaceRow& r) { return r.place->all.ns; })
-      .Integer("low_ns", [&](const PlaceRow& r) -> int64_t { return of(r, r.place->own.low); })
-      .Integer("high_ns", [&](const PlaceRow& r) -> int64_t { return of(r, r.place->own.high); })
-      .Integer("samples", [](const PlaceRow& r) { return r.place->all.samples; })
-      .Integer("gain_ns", [&](const PlaceRow& r) -> int64_t { return of(r, r.place->gain.share); })
-      .Make();
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

@@ -18,7 +18,7 @@ struct Place {
   std::vector<Line> others;  // of the same loop, and functions that stand in one of its lines
   int64_t lines = 1;         // how many: those in one line of a file count once
   Blamed all;                // that nothing hides
-  std::array<int64_t, kCauses> causes = {};  // it, by cause
+  CauseTimes causes = {};    // it, by cause
   // Of the process's steps, or of its window: its own, and with what it calls at other lines of the
   // program, which goes where it goes. 95 % bounds: how well samples tell it from all else, and how
   // blocks of steps differ; 0 and 1 where no sample tells.

@@ -1,6 +1,7 @@
 // What the steps of one process are spent on, by cause.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -16,6 +17,12 @@ namespace crosscut::analyze {
 // part / whole; 0 where there is no whole.
 inline double Share(int64_t part, int64_t whole) {
   return whole <= 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// The element with the largest value, the first of them; the end of an empty map.
+inline auto Largest(const std::map<uint32_t, int64_t>& sums) {
+  return std::max_element(sums.begin(), sums.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; });
 }
 
 struct CauseSum {

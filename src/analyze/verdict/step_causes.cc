@@ -6,16 +6,6 @@
 #include "src/analyze/verdict/causes.h"
 
 namespace crosscut::analyze {
-namespace {
-
-struct CauseRow {
-  uint32_t process;
-  Cause cause;
-  const CauseSum* sum;
-};
-
-}  // namespace
-
 const char* CauseName(Cause cause) {
   constexpr std::array<const char*, kCauses> kNames = {
       "input",         "python",     "framework",     "native",          "launches",
@@ -26,28 +16,32 @@ const char* CauseName(Cause cause) {
   return kNames[static_cast<size_t>(cause)];
 }
 
-Table StepCausesTable(const trace::Trace& trace, const Context& context) {
-  std::vector<CauseRow> rows;
-  const Causes& causes = context.Shared<Causes>();
-  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    const auto first = static_cast<ptrdiff_t>(rows.size());
-    for (size_t c = 0; c < kCauses; ++c) {
-      const CauseSum& sum = causes.processes[p].causes[c];
-      if (sum.ns > 0 && static_cast<Cause>(c) != Cause::kPreemption)
-        rows.push_back({p, static_cast<Cause>(c), &sum});
-    }
-    const CauseSum& preempted = causes.processes[p].preempted;
-    if (preempted.ns > 0) rows.push_back({p, Cause::kPreemption, &preempted});
-    std::stable_sort(rows.begin() + first, rows.end(),
-                     [](const CauseRow& a, const CauseRow& b) { return a.sum->ns > b.sum->ns; });
+std::vector<std::pair<int64_t, Cause>> RankedCauses(const CauseTimes& times) {
+  std::vector<std::pair<int64_t, Cause>> out;
+  for (size_t c = 0; c < kCauses; ++c) {
+    if (times[c] > 0) out.emplace_back(times[c], static_cast<Cause>(c));
   }
-  return TableOf("step_causes", rows)
-      .Text("process", [&](const CauseRow& r) { return context.process_label({r.process}); })
-      .Text("cause", [](const CauseRow& r) { return CauseName(r.cause); })
-      .Integer("ns", [](const CauseRow& r) { return r.sum->ns; })
-      .Integer("alone_ns", [](const CauseRow& r) { return r.sum->alone_ns; })
-      .Integer("samples", [](const CauseRow& r) { return r.sum->samples; })
-      .Make();
+  std::stable_sort(out.begin(), out.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  return out;
+}
+
+Table StepCausesTable(const trace::Trace& trace, const Context& context) {
+  const Causes& causes = context.Shared<Causes>();
+  TableRows table("step_causes", Text("process"), Text("cause"), Integer("ns"), Integer("alone_ns"),
+                  Integer("samples"));
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    const auto sum_of = [&of = causes.processes[p]](Cause cause) -> const CauseSum& {
+      return cause == Cause::kPreemption ? of.preempted : of.causes[static_cast<size_t>(cause)];
+    };
+    CauseTimes times{};
+    for (size_t c = 0; c < kCauses; ++c) times[c] = sum_of(static_cast<Cause>(c)).ns;
+    for (const auto& [ns, cause] : RankedCauses(times)) {
+      const CauseSum& sum = sum_of(cause);
+      table.Add(context.process_label({p}), CauseName(cause), ns, sum.alone_ns, sum.samples);
+    }
+  }
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

@@ -1,5 +1,3 @@
-#include "src/analyze/verdict/step_changes.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,6 +15,7 @@
 #include "src/analyze/steps/step_summary.h"
 #include "src/analyze/verdict/process_lines.h"
 #include "src/analyze/verdict/step_contrast.h"
+#include "src/analyze/verdict/tables.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -229,19 +228,13 @@ class Series {
 // By kind, the steps at the level that most have.
 std::vector<std::vector<uint32_t>> SeriesOf(const trace::Process& process,
                                             const std::vector<int64_t>& walls) {
-  std::map<uint32_t, std::array<std::vector<uint32_t>, trace::kDetails>> kinds;
+  std::map<uint32_t, std::vector<uint32_t>> kinds;
   for (uint32_t s = 0; s < process.steps.size(); ++s) {
     const trace::Step& step = process.steps[s];
-    if (step.open || step.after_switch || walls[s] == 0) continue;
-    kinds[step.kind.value][static_cast<size_t>(trace::DetailOf(step.level))].push_back(s);
+    if (!step.open && !step.after_switch && walls[s] != 0) kinds[step.kind.value].push_back(s);
   }
   std::vector<std::vector<uint32_t>> out;
-  for (auto& [kind, levels] : kinds) {
-    out.push_back(
-        std::move(*std::max_element(levels.begin(), levels.end(), [](const auto& a, const auto& b) {
-          return a.size() < b.size();
-        })));
-  }
+  for (const auto& [kind, steps] : kinds) out.push_back(AtUsualLevel(process, steps));
   return out;
 }
 
@@ -311,7 +304,10 @@ std::string Sentence(const Row& row, std::string_view kind) {
 }  // namespace
 
 Table StepChangesTable(const trace::Trace& trace, const Context& context) {
-  std::vector<Row> rows;
+  TableRows table("step_changes", Text("process"), Text("kind"), Text("shape"),
+                  Integer("first_step"), Integer("last_step"), Integer("spells"),
+                  Integer("usual_ns"), Integer("changed_ns"), Integer("total_ns"),
+                  Integer("delay_ns"), Text("operation"), Text("line"), Text("finding"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const trace::Process& process = trace.processes[p];
     const std::vector<int64_t> walls =
@@ -330,24 +326,12 @@ Table StepChangesTable(const trace::Trace& trace, const Context& context) {
           static_cast<double>(row.total_ns) >= kWorthSaying * series.sum_ns()) {
         row.finding = Sentence(row, trace.text(row.kind));
       }
-      rows.push_back(std::move(row));
+      table.Add(context.process_label({p}), trace.text(row.kind), row.shape, row.first_step,
+                row.last_step, row.spells, row.usual_ns, row.changed_ns, row.total_ns, row.delay_ns,
+                row.operation, row.line, row.finding);
     }
   }
-  return TableOf("step_changes", rows)
-      .Text("process", [&](const Row& r) { return context.process_label({r.process}); })
-      .Text("kind", [&](const Row& r) { return trace.text(r.kind); })
-      .Text("shape", &Row::shape)
-      .Integer("first_step", &Row::first_step)
-      .Integer("last_step", &Row::last_step)
-      .Integer("spells", &Row::spells)
-      .Integer("usual_ns", &Row::usual_ns)
-      .Integer("changed_ns", &Row::changed_ns)
-      .Integer("total_ns", &Row::total_ns)
-      .Integer("delay_ns", &Row::delay_ns)
-      .Text("operation", &Row::operation)
-      .Text("line", &Row::line)
-      .Text("finding", &Row::finding)
-      .Make();
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

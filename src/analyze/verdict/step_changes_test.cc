@@ -1,5 +1,3 @@
-#include "src/analyze/verdict/step_changes.h"
-
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "src/analyze/testing/test_trace.h"
+#include "src/analyze/verdict/tables.h"
 
 namespace crosscut::analyze {
 namespace {

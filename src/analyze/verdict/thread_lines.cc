@@ -29,7 +29,7 @@ uint64_t Key(uint64_t a, uint64_t b, uint64_t of) {
 
 StateWalk::StateWalk(const ThreadView& thread)
     : cursor_(thread.trace, thread.track, thread.doing, thread.window),
-      off_(thread.off, thread.window),
+      off_(UnionOf(thread.off, thread.window)),
       at_ns_(thread.window.begin_ns),
       end_ns_(thread.window.end_ns) {
   now_.end_ns = at_ns_;
@@ -82,7 +82,7 @@ bool StateWalk::Next(StateStretch* stretch) {
     }
     now_ = TakeState();
   }
-  *stretch = {at_ns_, now_.end_ns, off_.At(at_ns_), now_};
+  *stretch = {at_ns_, now_.end_ns, off_.At(at_ns_) != nullptr, now_};
   stretch->end_ns = std::min(stretch->end_ns, off_.Until(at_ns_));
   at_ns_ = stretch->end_ns;
   return true;

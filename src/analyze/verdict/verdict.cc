@@ -1,5 +1,3 @@
-#include "src/analyze/verdict/verdict.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,6 +15,7 @@
 #include "src/analyze/verdict/causes.h"
 #include "src/analyze/verdict/places.h"
 #include "src/analyze/verdict/rules.h"
+#include "src/analyze/verdict/tables.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -136,15 +135,11 @@ const char* OfText(const ProcessCauses& causes) {
 
 // "waiting for another process 60 %, native code 15 %": all but the smallest parts of the place.
 std::string KindsText(const Place& place, int64_t total_ns, double error) {
-  std::vector<size_t> order(kCauses);
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return place.causes[a] > place.causes[b]; });
   std::string out;
-  for (const size_t c : order) {
-    if (Share(place.causes[c], place.all.ns) < kWorthListing) break;
-    out += (out.empty() ? "" : ", ") + std::string(VerdictRules()[c].kind) + " " +
-           ShareText(Share(place.causes[c], total_ns), error);
+  for (const auto& [ns, cause] : RankedCauses(place.causes)) {
+    if (Share(ns, place.all.ns) < kWorthListing) break;
+    out += (out.empty() ? "" : ", ") + std::string(RuleOf(cause).kind) + " " +
+           ShareText(Share(ns, total_ns), error);
   }
   return out;
 }
@@ -288,8 +283,7 @@ std::vector<Subject> Verdicts::Chosen(uint32_t process) const {
 }
 
 std::string Verdicts::LateRank(const ProcessCauses& causes) const {
-  const auto late = std::max_element(causes.ranks.begin(), causes.ranks.end(),
-                                     [](auto& a, auto& b) { return a.second < b.second; });
+  const auto late = Largest(causes.ranks);
   return late == causes.ranks.end() ? "" : context_.trace().title({late->first});
 }
 
@@ -318,10 +312,9 @@ Verdicts::Simulators Verdicts::SimulatorsFor(uint32_t process) const {
 
 Verdicts::Top Verdicts::TopName(uint32_t process, const CauseSum& sum, Cause cause) const {
   const auto of = [this](const std::map<uint32_t, int64_t>& names, int64_t all) -> Top {
-    const auto top = std::max_element(names.begin(), names.end(),
-                                      [](auto& a, auto& b) { return a.second < b.second; });
+    const auto top = Largest(names);
     if (top == names.end()) return {};
-    return {std::string(trace_.text(trace_.name({top->first}).text)), Share(top->second, all)};
+    return {std::string(trace_.name_text({top->first})), Share(top->second, all)};
   };
   if (cause == Cause::kDevice || cause == Cause::kCopies) {
     std::map<uint32_t, int64_t> kernels;
@@ -339,8 +332,7 @@ Verdicts::Top Verdicts::TopName(uint32_t process, const CauseSum& sum, Cause cau
 }
 
 std::string Verdicts::OperationOf(const CauseSum& sum) const {
-  const auto most = std::max_element(sum.operations.begin(), sum.operations.end(),
-                                     [](auto& x, auto& y) { return x.second < y.second; });
+  const auto most = Largest(sum.operations);
   if (most == sum.operations.end() || most->first == 0 || 2 * most->second < sum.ns) return "";
   const NameCodes& names = context_.Shared<Accounting>().names;
   return std::string(trace_.text(names.operations[most->first]));
@@ -385,10 +377,7 @@ void Verdicts::BlameName(uint32_t process, const Subject& subject, Row* row) con
     if (!operation.empty()) row->evidence = "; operation " + operation;
   } else if (!operation.empty()) {
     row->blame = operation;
-    part = Share(std::max_element(sum.operations.begin(), sum.operations.end(),
-                                  [](auto& x, auto& y) { return x.second < y.second; })
-                     ->second,
-                 sum.ns);
+    part = Share(Largest(sum.operations)->second, sum.ns);
   }
   if (subject.elsewhere) part = std::min(part, subject.share / Share(sum.ns, causes.program_ns()));
   row->evidence =
@@ -556,29 +545,15 @@ std::vector<Row> Verdicts::Make() {
 
 Table VerdictTable(const trace::Trace&, const Context& context) {
   const std::vector<Row> rows = Verdicts(context).Make();
-  Texts process, cause, headline, blame, evidence, table, action;
-  Integers rank;
-  Reals share, gain, low, high;
+  TableRows table("verdict", Text("process"), Integer("rank"), Text("cause"), Text("headline"),
+                  Real("share"), Real("gain_share"), Real("gain_low_share"),
+                  Real("gain_high_share"), Text("blame"), Text("evidence"), Text("table"),
+                  Text("action"));
   for (const Row& row : rows) {
-    process.push_back(context.process_label({row.process}));
-    rank.push_back(row.rank);
-    cause.emplace_back(row.cause);
-    headline.push_back(row.headline);
-    share.push_back(row.share);
-    gain.push_back(row.gain);
-    low.push_back(row.low);
-    high.push_back(row.high);
-    blame.push_back(row.blame);
-    evidence.push_back(row.evidence);
-    table.emplace_back(row.table);
-    action.emplace_back(row.action);
+    table.Add(context.process_label({row.process}), row.rank, row.cause, row.headline, row.share,
+              row.gain, row.low, row.high, row.blame, row.evidence, row.table, row.action);
   }
-  return MakeTable("verdict", MakeColumn("process", process), MakeColumn("rank", rank),
-                   MakeColumn("cause", cause), MakeColumn("headline", headline),
-                   MakeColumn("share", share), MakeColumn("gain_share", gain),
-                   MakeColumn("gain_low_share", low), MakeColumn("gain_high_share", high),
-                   MakeColumn("blame", blame), MakeColumn("evidence", evidence),
-                   MakeColumn("table", table), MakeColumn("action", action));
+  return table.Make();
 }
 
 }  // namespace crosscut::analyze

@@ -1,5 +1,3 @@
-#include "src/analyze/verdict/verdict.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include "src/analyze/verdict/causes.h"
 #include "src/analyze/verdict/lead_states.h"
 #include "src/analyze/verdict/rules.h"
+#include "src/analyze/verdict/tables.h"
 #include "src/trace/layers.h"
 
 namespace crosscut::analyze {
@@ -62,7 +61,7 @@ TEST(LayerInForce, IsThatOfItsDefinitionWhereverItIsTold) {
         const LeadStretch& got = cursor.At(at);
         ASSERT_EQ(OfThread(got.layer), want.layer) << "seed " << seed << " at " << at;
         const bool in_one = got.operation.valid();
-        ASSERT_EQ(in_one ? trace.text(trace.name(got.operation).text) : "", want.operation);
+        ASSERT_EQ(in_one ? trace.name_text(got.operation) : "", want.operation);
       }
     }
     const Table path = Compute(trace, "critical_path_segments");

@@ -113,7 +113,7 @@ TEST_F(ChromeJsonTest, AKinetoTraceHasItsThreadsStreamsStepsAndArrows) {
   std::map<std::string, std::string> arrows;
   for (const trace::Flow& flow : trace.flows) {
     const auto text = [&](trace::TrackId track, trace::SpanIndex span) {
-      return std::string(trace.text(trace.name(trace.tracks[track.value].spans.name[span]).text));
+      return std::string(trace.span_text(track, span));
     };
     arrows[text(flow.from_track, flow.from)] = text(flow.to_track, flow.to);
   }
@@ -128,7 +128,7 @@ TEST_F(ChromeJsonTest, ArgumentsAreKeptAsTheyAreWritten) {
   std::map<std::string, std::string> args;
   for (const trace::Track& track : trace.tracks) {
     for (trace::SpanIndex i = 0; i < track.spans.size(); ++i) {
-      const std::string of(trace.text(trace.name(track.spans.name[i]).text));
+      const std::string of(trace.name_text(track.spans.name[i]));
       for (const trace::Arg& arg : track.args.of(i)) {
         args[of + "." + std::string(trace.text(arg.key))] =
             arg.is_text ? std::string(trace.text(arg.text())) : std::to_string(arg.value);
@@ -377,7 +377,7 @@ TEST_F(ChromeJsonTest, WorkOfAProfileOfJaxIsThatOfItsStreams) {
     std::map<std::string, int> seen;
     for (const trace::Track& track : trace.tracks) {
       for (const trace::NameId id : track.spans.name) {
-        const std::string text(trace.text(trace.name(id).text));
+        const std::string text(trace.name_text(id));
         const bool device = track.kind == trace::TrackKind::kDevice;
         EXPECT_EQ(trace.name(id).layer, device ? trace::Layer::kDevice : trace::Layer::kFramework);
         if (device) {

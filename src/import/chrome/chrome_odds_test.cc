@@ -41,7 +41,7 @@ std::string Kernel(const std::string& name, const std::string& pid, const std::s
 const std::string kEnd = R"({"ph":"M","name":"x","args":{}})";
 
 std::string_view NameOf(const trace::Trace& trace, trace::TrackId track, trace::SpanIndex span) {
-  return trace.text(trace.name(trace.tracks[track.value].spans.name[span]).text);
+  return trace.span_text(track, span);
 }
 // "launch > kernel".
 std::multiset<std::string> Arrows(const trace::Trace& trace) {
@@ -549,8 +549,8 @@ TEST_F(ChromeOddsTest, ValuesOfCountersThatAreNoNumbersAreCounted) {
             {"ph":"C","name":"r","pid":1,"ts":5,"args":{"v":0.25}},
             {"ph":"C","name":"i","id":"0x1","pid":1,"ts":5,"args":{"v":1}})");
   ASSERT_EQ(trace.counters.size(), 3U);
-  EXPECT_EQ(trace.text(trace.name(trace.counters[0].name).text), "c.e");
-  EXPECT_EQ(trace.text(trace.name(trace.counters[2].name).text), "i 0x1");
+  EXPECT_EQ(trace.name_text(trace.counters[0].name), "c.e");
+  EXPECT_EQ(trace.name_text(trace.counters[2].name), "i 0x1");
   EXPECT_THAT(
       trace.gaps,
       ElementsAre("4 values of counters in the file are not numbers that fit: they are left out.",
@@ -567,7 +567,7 @@ TEST_F(ChromeOddsTest, CountersOfOneNameAreEachDevicesOwn) {
       Of(Launch("9", "1", "1") + Kernel("k", "0", "1", "3") + Kernel("k", "1", "1", "13") +
          count("0", "util") + count("1", "util") + count("9", "rss") + kEnd);
   std::set<std::string_view> names;
-  for (const auto& one : trace.counters) names.insert(trace.text(trace.name(one.name).text));
+  for (const auto& one : trace.counters) names.insert(trace.name_text(one.name));
   EXPECT_EQ(trace.processes.size(), 1U);
   EXPECT_THAT(names, UnorderedElementsAre("util (pid 0)", "util (pid 1)", "rss"));
 }

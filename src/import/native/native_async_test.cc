@@ -92,7 +92,7 @@ TEST_F(Native, AnAsynchronousSpanHasWhatItsBeginStates) {
   std::vector<std::string> told;
   for (const trace::Track& track : trace.tracks) {
     for (uint32_t i = 0; i < track.spans.size(); ++i) {
-      std::string& text = told.emplace_back(trace.text(trace.name(track.spans.name[i]).text));
+      std::string& text = told.emplace_back(trace.name_text(track.spans.name[i]));
       for (const trace::Arg& arg : track.args.of(i)) {
         text += " " + std::string(trace.text(arg.key)) + "=" +
                 (arg.is_text ? std::string(trace.text(arg.text())) : std::to_string(arg.value));

@@ -30,7 +30,7 @@ TEST_F(Native, LinesOfCellsHaveTheirNumbersAndOtherLinesTheirFiles) {
   const trace::Trace trace = Read();
   std::vector<std::string_view> names;
   for (const trace::NameId name : trace.tracks[0].spans.name) {
-    names.push_back(trace.text(trace.name(name).text));
+    names.push_back(trace.name_text(name));
   }
   EXPECT_THAT(names, ElementsAre("Cell In[3]:3 work", "work (Cell In[3]:1)", "131847.py:3 work",
                                  "Cell In[4]:2 <module>", "train.py:3 work", "aten::add"));

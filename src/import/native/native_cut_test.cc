@@ -72,8 +72,7 @@ std::vector<Span> SpansIn(const trace::Trace& trace, const std::vector<trace::In
           })) {
         continue;
       }
-      found.emplace_back(trace.text(trace.name(spans.name[span]).text), from,
-                         std::min(ended, last));
+      found.emplace_back(trace.name_text(spans.name[span]), from, std::min(ended, last));
     }
   }
   std::sort(found.begin(), found.end());

@@ -9,8 +9,8 @@ std::string Show(const trace::Trace& trace, size_t track) {
   std::string out;
   const trace::Spans& spans = trace.tracks[track].spans;
   for (size_t i = 0; i < spans.size(); ++i) {
-    out += std::string(trace.text(trace.name(spans.name[i]).text)) + " " +
-           std::to_string(spans.begin_ns[i]) + "-" + std::to_string(spans.end_ns[i]) + " ";
+    out += std::string(trace.name_text(spans.name[i])) + " " + std::to_string(spans.begin_ns[i]) +
+           "-" + std::to_string(spans.end_ns[i]) + " ";
   }
   EXPECT_EQ(trace.tracks[track].unbalanced, 0);
   return out;

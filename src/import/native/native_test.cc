@@ -122,7 +122,7 @@ TEST_F(Native, TakesTheOverloadOffANameThatSaysItHasOne) {
   const trace::Trace trace = Read();
   std::vector<std::string> got;
   for (const trace::NameId name : trace.tracks[0].spans.name) {
-    got.push_back(std::string(trace.text(trace.name(name).text)) + " " +
+    got.push_back(std::string(trace.name_text(name)) + " " +
                   std::string(trace.text(trace.name(name).overload)));
   }
   EXPECT_THAT(got, ElementsAre("aten::add Tensor", "aten::add a.b", "aten::add ", "aten::add ",
@@ -508,7 +508,7 @@ std::vector<std::string> MemoryOf(const trace::Trace& trace, const trace::Track&
     std::map<std::string_view, int64_t> values;
     for (const trace::Arg& arg : track.instant_args.of(i)) values[trace.text(arg.key)] = arg.value;
     out.push_back(std::to_string(track.instants.at_ns[i]) + " " +
-                  std::string(trace.text(trace.name(track.instants.name[i]).text)) + " " +
+                  std::string(trace.name_text(track.instants.name[i])) + " " +
                   std::to_string(values["Device Type"]) + ":" +
                   std::to_string(values["Device Id"]) + " " + std::to_string(values["Bytes"]) +
                   " of " + std::to_string(values["Total Allocated"]) + "/" +
@@ -544,7 +544,7 @@ TEST_F(Native, SizesAndTotalsOfMemoryComeFromAllThreads) {
               ElementsAre("40 [memory] 0:-1 -100 of 50/0", "70 [memory] 1:3 512 of 4096/8192",
                           "80 [memory] 1:3 -512 of 3584/8192"));
   ASSERT_EQ(trace.counters.size(), 2u);
-  EXPECT_EQ(trace.text(trace.name(trace.counters[0].name).text), "allocated bytes, cpu");
+  EXPECT_EQ(trace.name_text(trace.counters[0].name), "allocated bytes, cpu");
   EXPECT_THAT(trace.counters[1].value, ElementsAre(4096, 3584));
   EXPECT_THAT(trace.gaps,
               testing::Contains(HasSubstr("1 block of memory was freed unseen: it counts")));

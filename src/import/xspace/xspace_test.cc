@@ -52,7 +52,7 @@ class XSpaceImportTest : public testing::Test {
   static std::vector<std::string> Spans(const trace::Trace& trace, const trace::Track& track) {
     std::vector<std::string> out;
     for (size_t i = 0; i < track.spans.size(); ++i) {
-      out.push_back(std::string(trace.text(trace.name(track.spans.name[i]).text)) + " " +
+      out.push_back(std::string(trace.name_text(track.spans.name[i])) + " " +
                     std::to_string(track.spans.begin_ns[i]) + "-" +
                     std::to_string(track.spans.end_ns[i]));
     }

@@ -5,11 +5,8 @@
 #include "src/base/file.h"
 
 namespace crosscut::verbs {
-namespace {
 
 std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-}  // namespace
 
 std::string ProgramName(const std::vector<std::string>& command) {
   const std::string program = BaseName(command[0]);

@@ -7,6 +7,9 @@
 
 namespace crosscut::verbs {
 
+// The last part of a path.
+std::string BaseName(const std::string& path);
+
 // "train.py" for `python -u train.py`, "pkg.main" for `python -m pkg.main`, "python" for `python -c
 // ...`, else the program's own name.
 std::string ProgramName(const std::vector<std::string>& command);
