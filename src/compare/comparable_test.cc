@@ -88,13 +88,11 @@ struct Input {
   int64_t a, b;
 };
 std::string WhyNot(const std::vector<Input>& inputs) {
-  return WhyNotCompared(analyze::TableOf("diff_inputs", inputs)
-                            .Text("name", [](const Input& i) { return i.name; })
-                            .Text("input_dims", [](const Input& i) { return i.dims; })
-                            .Text("found", [](const Input& i) { return i.found; })
-                            .Integer("a_count", [](const Input& i) { return i.a; })
-                            .Integer("b_count", [](const Input& i) { return i.b; })
-                            .Make());
+  using analyze::Integer, analyze::Text;
+  analyze::TableRows table("diff_inputs", Text("name"), Text("input_dims"), Text("found"),
+                           Integer("a_count"), Integer("b_count"));
+  for (const Input& i : inputs) table.Add(i.name, i.dims, i.found, i.a, i.b);
+  return WhyNotCompared(table.Make());
 }
 
 TEST(Comparable, MostCallsOfOperatorsHaveInputsThatTheOtherSideHas) {

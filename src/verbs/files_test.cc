@@ -172,7 +172,7 @@ TEST_F(FilesTest, AComparisonTellsWhatIsMissingOnEitherSide) {
   DiffOptions options;
   options.a = {"a.txt"};
   options.b = {"b.txt"};
-  for (const DiffFormat format : {DiffFormat::kText, DiffFormat::kMarkdown, DiffFormat::kJson}) {
+  for (const ReportFormat format : {ReportFormat::kText, ReportFormat::kMarkdown, ReportFormat::kJson}) {
     options.format = format;
     const auto diff = Diff(options);
     ASSERT_TRUE(diff.ok()) << diff.status().message();
@@ -180,7 +180,7 @@ TEST_F(FilesTest, AComparisonTellsWhatIsMissingOnEitherSide) {
     EXPECT_THAT(diff->output.text, HasSubstr("A: A part is missing."));
     EXPECT_FALSE(diff->output.incomplete);
   }
-  options.format = DiffFormat::kText;
+  options.format = ReportFormat::kText;
   options.b = {"b.txt", "a.txt"};
   EXPECT_THAT(Diff(options)->output.text, HasSubstr("B, a.txt: A part is missing."));
   // Four are told, and how many more there are.

@@ -1,9 +1,8 @@
-#include "src/analyze/verdict/tables.h"
-
 #include <gtest/gtest.h>
 
 #include "src/analyze/columns.h"
 #include "src/analyze/testing/test_trace.h"
+#include "src/analyze/verdict/tables.h"
 
 namespace crosscut::analyze {
 namespace {
