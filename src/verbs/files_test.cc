@@ -172,7 +172,8 @@ TEST_F(FilesTest, AComparisonTellsWhatIsMissingOnEitherSide) {
   DiffOptions options;
   options.a = {"a.txt"};
   options.b = {"b.txt"};
-  for (const ReportFormat format : {ReportFormat::kText, ReportFormat::kMarkdown, ReportFormat::kJson}) {
+  for (const ReportFormat format :
+       {ReportFormat::kText, ReportFormat::kMarkdown, ReportFormat::kJson}) {
     options.format = format;
     const auto diff = Diff(options);
     ASSERT_TRUE(diff.ok()) << diff.status().message();
