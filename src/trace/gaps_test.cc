@@ -191,6 +191,28 @@ TEST(Gaps, WhatReachesBeyondTheWindowIsToldWhereItIsFarOut) {
                   "it ended): the time outside is not counted."));
 }
 
+// Of a span that is far out on one side, the other side is told from the first nanosecond on.
+TEST(Gaps, OfASpanThatReachesOutBothSidesAreTold) {
+  const auto told = [](int64_t begin, int64_t end) {
+    Trace trace = Parsed(
+        "process a pid=1 window=10000000..20000000\nthread t life=0..90000000\nop x 10000000 "
+        "20000000\n");
+    trace.tracks[0].spans.begin_ns[0] = begin;
+    trace.tracks[0].spans.end_ns[0] = end;
+    const std::vector<std::string> gaps = Gaps(trace);
+    if (gaps.size() != 1) return std::string("none");
+    const size_t open = gaps[0].find("recorded (") + 10;
+    return gaps[0].substr(open, gaps[0].find("):") - open);
+  };
+  EXPECT_EQ(told(9'000'000, 21'000'000), "none");
+  EXPECT_EQ(told(8'999'999, 20'000'000), "up to 0.001 s before it began");
+  EXPECT_EQ(told(8'999'999, 20'000'001),
+            "up to 0.001 s before it began, up to 0.000 s after it ended");
+  EXPECT_EQ(told(10'000'000, 21'000'001), "up to 0.001 s after it ended");
+  EXPECT_EQ(told(9'999'999, 21'000'001),
+            "up to 0.000 s before it began, up to 0.001 s after it ended");
+}
+
 TEST(Gaps, WhatTheFileStatesStandsFirstAndOnce) {
   EXPECT_THAT(
       GapsOf("process a window=0..9 incomplete=killed\nprocess b window=0..9 "

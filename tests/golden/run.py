@@ -2,9 +2,10 @@
 
 A case is a folder with inputs (input.*), `command` (a line: the arguments behind `crosscut`, split
 as a shell does, perhaps with NAME=VALUE in front; ran inside the folder) and what is expected of
-it. TTY=80 in front gives it a terminal of so many columns to write to. Of several lines expected.stdout has each with all that it says and how it ends. Files that
-commands write into the folder given by {out} are compared with expected.<name> where that exists;
-of pages all but their script and style.
+it. TTY=80 in front gives it a terminal of so many columns to write to. Of several lines
+expected.stdout has each with all that it says and how it ends. Files that commands write into the
+folder given by {out} are compared with expected.<name> where that exists; of pages all but their
+script and style.
 Usage: run.py CROSSCUT [--update | --first] [CASE...]     --first: ends with the first that differs
 """
 
