@@ -31,7 +31,7 @@ class BusyTimes {
 struct OthersWork {
   std::map<uint32_t, int64_t> names;  // ns by NameId of the innermost span with a layer
   BlamedLines lines;
-  int64_t known_ns = 0;                   // of a line
+  int64_t known_ns = 0;  // of a line
   // When any of it goes on at a line that may be blamed, at these times and others.
   std::shared_ptr<const BusyTimes> busy;
 };

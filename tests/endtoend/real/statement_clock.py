@@ -81,7 +81,8 @@ class _Clocks(ast.NodeTransformer):
         whole = ast.Try(body=[self.call(node.body[0], "enter"), *body], handlers=[], orelse=[],
                         finalbody=[self.call(node.body[0], "leave")])
         if generator:
-            handler = ast.parse("try:\n pass\nexcept GeneratorExit:\n line_clock_.enter()\n raise")
+            handler = ast.parse("try:\n pass\nexcept GeneratorExit:\n line_clock_.enter()\n"
+                                " raise")
             whole.handlers = handler.body[0].handlers
         for one in ast.walk(whole):
             if not hasattr(one, "lineno"):
