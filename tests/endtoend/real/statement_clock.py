@@ -170,8 +170,8 @@ def _own_nodes(function):
 
 def clock_file(source, target, loop=None, counted=()):
     """Writes `target` (.pyc) of the script `source`. Time and rounds are those of the loop whose
-    header begins with `loop` ("": all that the script does); statements that begin with one of `counted` are counted. Whether it
-    has the loop."""
+    header begins with `loop` ("": all that the script does); statements that begin with one of
+    `counted` are counted. Whether it has the loop."""
     source = pathlib.Path(source)
     tree = ast.parse(source.read_text())
     clocks = _Clocks(source.name, loop, counted)
