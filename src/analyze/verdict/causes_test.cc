@@ -8,6 +8,7 @@
 #include "src/analyze/columns.h"
 #include "src/analyze/context.h"
 #include "src/analyze/testing/test_trace.h"
+#include "src/analyze/verdict/native_code.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -148,6 +149,13 @@ TEST(Causes, LinesAddUpToTheWindowAndNoEvidenceExceedsIt) {
       ASSERT_LE(std::stod(evidence.substr(0, unit)), share * kEnd + 1) << evidence;
     }
   }
+}
+
+TEST(Causes, CallsOfATracedFunctionAreNoCompilation) {
+  const std::string file = "a.py:1 f;tracing_compilation.py:";
+  EXPECT_FALSE(Compiles(file + "139 call_function;context.py:763 call_function"));
+  EXPECT_TRUE(Compiles(file + "310 _create_concrete_function;func_graph.py:1065 make"));
+  EXPECT_TRUE(Compiles("a.py:1 f;convert_frame.py:4 h"));
 }
 
 }  // namespace

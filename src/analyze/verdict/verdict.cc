@@ -27,6 +27,7 @@ constexpr int64_t kFewSamples = 10;
 // From so much of a place's time on, the headline tells one cause.
 constexpr double kMostOfPlace = 0.85;
 constexpr double kWorthListing = 0.05;  // of a place's time, of one cause
+constexpr double kShortPart = 0.25;     // of the time that the longest steps take
 constexpr double kWorthTelling = 0.02;  // of the steps, at other lines that a place calls
 
 constexpr char kWherePythonAloneIsSampled[] =
@@ -488,6 +489,7 @@ std::vector<Row> Verdicts::Make() {
     std::vector<Subject> subjects;
     int weight;  // 2: a burden of its own, 1: it waits for another process, 0: neither
     double share;
+    bool is_short;  // it has done this for a small part of the time that another one has
   };
   std::vector<Candidate> candidates;
   const auto any = [this](WindowPart part) {
@@ -515,7 +517,7 @@ std::vector<Row> Verdicts::Make() {
                         : any_requests ? serves || works_more(causes)
                                        : causes.program_ns() == longest && longest > 0;
     if (!speaks) continue;
-    Candidate candidate = {p, Chosen(p), 0, 0};
+    Candidate candidate = {p, Chosen(p), 0, 0, false};
     if (!candidate.subjects.empty()) {
       const Subject& first = candidate.subjects[0];
       const bool waits = first.cause == Cause::kCommunication ||
@@ -526,8 +528,17 @@ std::vector<Row> Verdicts::Make() {
     candidates.push_back(std::move(candidate));
     if (!any_steps && !any_requests) break;
   }
+  int64_t most = 0;
+  for (const Candidate& c : candidates) {
+    most = std::max(most, causes_.processes[c.process].program_ns());
+  }
+  for (Candidate& c : candidates) {
+    c.is_short = kShortPart * static_cast<double>(most) >
+                 static_cast<double>(causes_.processes[c.process].program_ns());
+  }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) {
+                     if (a.is_short != b.is_short) return b.is_short;
                      return a.weight != b.weight ? a.weight > b.weight : a.share > b.share;
                    });
   std::vector<Row> rows;

@@ -569,5 +569,27 @@ TEST(VerdictRules, StandInTheOrderOfTheirCausesAndSayWhatToDo) {
   }
 }
 
+// As a parent that evaluates for a moment what its children train.
+TEST(Verdict, AShortPartOfAllStepsDoesNotSpeakFirst) {
+  const auto process = [](const std::string& name, int step_ns, const std::string& span) {
+    std::string text = "process " + name + " pid=" + std::to_string(step_ns) +
+                       " window=0..10000\n" + "thread main tid=1 base=python main lead\n";
+    for (int i = 0; i < 10; ++i) {
+      const std::string begin = std::to_string(i * step_ns),
+                        end = std::to_string((i + 1) * step_ns);
+      text += "step step " + begin + " " + end + " number=" + std::to_string(i) + "\n";
+      if (!span.empty()) text += "span " + span + " " + begin + " " + end + " framework\n";
+    }
+    return text;
+  };
+  const std::string trains = process("trains", 1000, "aten::mm");
+  const auto first = [&](int step_ns) {
+    const Table table = Compute(Parse(trains + process("other", step_ns, "")), "verdict");
+    return table.texts("cause")[0];
+  };
+  EXPECT_EQ(first(100), "framework") << "a tenth";
+  EXPECT_EQ(first(900), "python") << "a burden goes first where it is as long";
+}
+
 }  // namespace
 }  // namespace crosscut::analyze

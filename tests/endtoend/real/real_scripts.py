@@ -165,8 +165,9 @@ def text_of(folder, script, line):
     file, _, number = line.partition(":")
     files = [folder / "plain" / name for name in script.files]
     for path in [*files, *map(pathlib.Path, library_sources(script).values())]:
-        if path.name == file and number:
-            return path.read_text().splitlines()[int(number) - 1].strip()[:60]
+        lines = path.read_text().splitlines()
+        if path.name == file and number and int(number) <= len(lines):
+            return lines[int(number) - 1].strip()[:60]
     return ""
 
 

@@ -81,7 +81,8 @@ class _Clocks(ast.NodeTransformer):
         whole = ast.Try(body=[self.call(node.body[0], "enter"), *body], handlers=[], orelse=[],
                         finalbody=[self.call(node.body[0], "leave")])
         if generator:
-            handler = ast.parse("try:\n pass\nexcept GeneratorExit:\n line_clock_.enter()\n raise")
+            handler = ast.parse("try:\n pass\nexcept GeneratorExit:\n line_clock_.enter()\n"
+                                " raise")
             whole.handlers = handler.body[0].handlers
         for one in ast.walk(whole):
             if not hasattr(one, "lineno"):
@@ -169,8 +170,8 @@ def _own_nodes(function):
 
 def clock_file(source, target, loop=None, counted=()):
     """Writes `target` (.pyc) of the script `source`. Time and rounds are those of the loop whose
-    header begins with `loop` ("": all that the script does); statements that begin with one of `counted` are counted. Whether it
-    has the loop."""
+    header begins with `loop` ("": all that the script does); statements that begin with one of
+    `counted` are counted. Whether it has the loop."""
     source = pathlib.Path(source)
     tree = ast.parse(source.read_text())
     clocks = _Clocks(source.name, loop, counted)

@@ -1,5 +1,5 @@
-"""PEFT's quick tour: LoRA on a causal model, here a small one without pretrained weights, and a loop
-of PyTorch's."""
+"""PEFT's quick tour: LoRA on a causal model, here a small one without pretrained weights, in a
+loop of PyTorch's."""
 
 import torch
 from peft import LoraConfig, TaskType, get_peft_model
