@@ -161,6 +161,7 @@ class Verdicts {
   // The place with most of a cause, but for `other`; null: none is known.
   const Place* PlaceOf(uint32_t process, Cause cause, const Place* other) const;
   Row RowOf(uint32_t process, const Subject& subject, int64_t rank) const;
+  std::vector<uint32_t> WhoSpeaks() const;
   Row NothingStandsOut(uint32_t process) const;
   // What `row` is to say where no line is known: a name or an operation, with its part of the
   // cause, of which no more is told than the subject has.
@@ -483,15 +484,9 @@ Row Verdicts::NothingStandsOut(uint32_t process) const {
   return row;
 }
 
-std::vector<Row> Verdicts::Make() {
-  struct Candidate {
-    uint32_t process;
-    std::vector<Subject> subjects;
-    int weight;  // 2: a burden of its own, 1: it waits for another process, 0: neither
-    double share;
-    bool is_short;  // it has done this for a small part of the time that another one has
-  };
-  std::vector<Candidate> candidates;
+// Helpers of the processes that make the steps are told through them; without steps those that
+// handle requests speak, and those that work more beside them; without any the longest process.
+std::vector<uint32_t> Verdicts::WhoSpeaks() const {
   const auto any = [this](WindowPart part) {
     return std::any_of(causes_.processes.begin(), causes_.processes.end(),
                        [part](const ProcessCauses& c) { return c.part == part; });
@@ -508,15 +503,30 @@ std::vector<Row> Verdicts::Make() {
     return c.part == WindowPart::kWhole && WorkOf(c) > of_requests &&
            2 * WorkOf(c) > c.program_ns();
   };
+  std::vector<uint32_t> out;
   for (uint32_t p = 0; p < causes_.processes.size(); ++p) {
     const ProcessCauses& causes = causes_.processes[p];
-    // Helpers of the processes that make the steps are told through them; without steps those that
-    // handle requests speak, and those that work more beside them; without any the longest process.
     const bool serves = causes.part == WindowPart::kRequests && causes.program_ns() > 0;
     const bool speaks = any_steps      ? causes.part == WindowPart::kSteps && !causes.steps.empty()
                         : any_requests ? serves || works_more(causes)
                                        : causes.program_ns() == longest && longest > 0;
     if (!speaks) continue;
+    out.push_back(p);
+    if (!any_steps && !any_requests) break;
+  }
+  return out;
+}
+
+std::vector<Row> Verdicts::Make() {
+  struct Candidate {
+    uint32_t process;
+    std::vector<Subject> subjects;
+    int weight;  // 2: a burden of its own, 1: it waits for another process, 0: neither
+    double share;
+    bool is_short;  // it has done this for a small part of the time that another one has
+  };
+  std::vector<Candidate> candidates;
+  for (const uint32_t p : WhoSpeaks()) {
     Candidate candidate = {p, Chosen(p), 0, 0, false};
     if (!candidate.subjects.empty()) {
       const Subject& first = candidate.subjects[0];
@@ -526,7 +536,6 @@ std::vector<Row> Verdicts::Make() {
       candidate.share = first.share;
     }
     candidates.push_back(std::move(candidate));
-    if (!any_steps && !any_requests) break;
   }
   int64_t most = 0;
   for (const Candidate& c : candidates) {
