@@ -77,7 +77,7 @@ Table SequencesTable(const trace::Trace& trace, const Context& context) {
       if (i > 1) text += " > ";
       text += trace.text(trace::StringId{(*key)[i]});
     }
-    table.Add(trace.text(trace::StringId{key->front()}), std::move(text),
+    table.Add(trace.text(trace::StringId{key->front()}), text,
               static_cast<int64_t>(key->size()) - 1, sums.count, sums.host, sums.device);
   }
   return table.Make();
