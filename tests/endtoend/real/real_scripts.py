@@ -18,6 +18,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 import statement_clock  # noqa: E402
@@ -178,7 +179,8 @@ def first_screen(run_folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sources", type=pathlib.Path, required=True)
-    parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("/tmp/real-scripts"))
+    parser.add_argument("--work", type=pathlib.Path,
+                        default=pathlib.Path(tempfile.gettempdir(), "real-scripts"))
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--one", action="store_true", help="one run: recorded with its clock")
     parser.add_argument("--again", action="store_true", help="show what was recorded before")
