@@ -101,10 +101,22 @@ def rests(recorded):
     return crosscut.pause, crosscut.resume
 
 
-def run_arm(program, steps, peer, place):
+def ending_steps(step):
+    """`step` with an end that Crosscut is told."""
+    import crosscut
+
+    def ended():
+        step()
+        crosscut.step()
+    return ended
+
+
+def run_arm(program, steps, peer, place, marked):
     """Answers each line from the socket at `place` by one: what the process took of the processor
     and the lengths of a block's steps, in ns."""
     step = getattr(block_programs, program)()
+    if marked:
+        step = ending_steps(step)
     around = inside(peer)
 
     def block():
@@ -145,13 +157,14 @@ def peers_folder():
 class Arm:
     IN_PROCESS = ("plain", "torch.profiler", "cProfile", "VizTracer")
 
-    def __init__(self, name, program, steps, folder):
+    def __init__(self, name, program, steps, folder, marked):
         self.name, self.rounds = name, []  # per round: mean and median step, processor's time; ns
         self.steps, self._of_block = 0, WARM + steps
         self.run = folder / f"run{random.randrange(1 << 40):x}"
         place = f"{self.run}.socket"
         python = ROOT / PYTHONS.get(program, ".venv") / "bin" / "python"
-        script = [__file__, "--arm", program, str(steps), name, place]
+        script = [__file__, "--arm", program, str(steps), name, place,
+                  *["marked"] * marked]
         command, env = [python, *script], dict(os.environ, PYTHONPATH=str(PACKAGE))
         self.recorded = name not in (*self.IN_PROCESS, "py-spy", "Scalene")
         if self.recorded:
@@ -240,26 +253,34 @@ def text(line):
     return words + (f", said {spread(line['said'])}" if line.get("said") else "")
 
 
-def measure(program, names, rounds, steps):
-    """The lines of a program's arms, the first of which the others are held against."""
+@contextlib.contextmanager
+def ran(program, names, rounds, steps, marked=False):
+    """The program's arms, all of which ran; their recordings are gone at the end. `marked`: each
+    step ends with crosscut.step()."""
     processors = os.sched_getaffinity(0)
     if program in ONE_PROCESSOR:
         os.sched_setaffinity(0, {max(processors)})
     with tempfile.TemporaryDirectory() as folder:
-        arms = [Arm(name, program, steps, pathlib.Path(folder)) for name in names]
+        arms = [Arm(name, program, steps, pathlib.Path(folder), marked) for name in names]
         for _ in range(rounds):
             for arm in random.sample(arms, len(arms)):
                 arm.block()
         for arm in arms:
             arm.end()
         os.sched_setaffinity(0, processors)
+        yield arms
+
+
+def measure(program, names, rounds, steps):
+    """The lines of a program's arms, the first of which the others are held against."""
+    with ran(program, names, rounds, steps) as arms:
         return [{"group": f"blocks: {program}", **told(arm, arms[0])} for arm in arms]
 
 
 def main():
     if sys.argv[1:2] == ["--arm"]:
-        program, steps, peer, place = sys.argv[2:]
-        return run_arm(program, int(steps), peer, place)
+        program, steps, peer, place, *marked = sys.argv[2:]
+        return run_arm(program, int(steps), peer, place, bool(marked))
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("program", nargs="?")
     parser.add_argument("--table", choices=TABLES)
