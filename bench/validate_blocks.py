@@ -36,7 +36,7 @@ WITHIN = 0.05
 
 
 def run_program(name, steps, times):
-    """What `crosscut validate` runs: writes the median of the steps' lengths to the file `times`."""
+    """What `crosscut validate` runs: writes the median length of its steps to `times`."""
     step = blocks.ending_steps(getattr(block_programs, name)())
     edges = [time.perf_counter_ns()]
     for _ in range(steps):

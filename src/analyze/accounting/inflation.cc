@@ -4,9 +4,11 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "src/analyze/accounting/overhead.h"
 #include "src/analyze/intervals.h"
+#include "src/analyze/length_groups.h"
 #include "src/analyze/quantiles.h"
 
 namespace crosscut::analyze {
@@ -42,11 +44,10 @@ Trimmed Trim(Values v) {
   return {v[cut], v[v.size() - 1 - cut], sum / static_cast<double>(v.size() - 2 * cut)};
 }
 
-// The steps of one kind and arm: their residuals against the local level, in blocks.
+// Alike steps of one arm: their residuals against the local level, in blocks.
 struct Arm {
   Values residuals, ns, probe_ns, timed_ns;
-  std::vector<uint32_t> block;  // by residual: ascending
-  uint32_t blocks() const { return block.empty() ? 0 : block.back() + 1; }
+  std::vector<uint32_t> block;  // by residual, ascending: its number among those of the arm
 };
 
 struct Sum {
@@ -54,10 +55,10 @@ struct Sum {
   double n = 0;
 };
 
-// The influence of each block on the trimmed mean, at most kMaxBlocks of them.
-std::vector<Sum> Influence(const Arm& arm, const Trimmed& t) {
-  const size_t per = (arm.blocks() + kMaxBlocks - 1) / kMaxBlocks;
-  std::vector<Sum> sums((arm.blocks() + per - 1) / per);
+// The influence of each of the arm's `blocks` on the trimmed mean, at most kMaxBlocks of them.
+std::vector<Sum> Influence(const Arm& arm, size_t blocks, const Trimmed& t) {
+  const size_t per = (blocks + kMaxBlocks - 1) / kMaxBlocks;
+  std::vector<Sum> sums((blocks + per - 1) / per);
   double mean = 0;
   for (const double r : arm.residuals) mean += std::clamp(r, t.low, t.high);
   mean /= static_cast<double>(arm.residuals.size());
@@ -71,6 +72,7 @@ std::vector<Sum> Influence(const Arm& arm, const Trimmed& t) {
 
 class Random {  // splitmix64
  public:
+  explicit Random(uint64_t seed) : state_(seed) {}
   size_t Below(size_t n) {
     uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -79,11 +81,13 @@ class Random {  // splitmix64
   }
 
  private:
-  uint64_t state_ = 42;
+  uint64_t state_;
 };
 
-// By how much the arm's location moves when its blocks are drawn anew.
-double Redraw(const std::vector<Sum>& blocks, Random& random) {
+// By how much the arm's location moves when its blocks are drawn anew: the same for one `seed`, as
+// what makes a block slow makes all sorts of its steps slow.
+double Redraw(const std::vector<Sum>& blocks, uint64_t seed) {
+  Random random(seed);
   Sum total;
   for (size_t i = 0; i < blocks.size(); ++i) {
     const Sum& s = blocks[random.Below(blocks.size())];
@@ -93,7 +97,7 @@ double Redraw(const std::vector<Sum>& blocks, Random& random) {
   return total.n > 0 ? total.psi / total.n : 0;
 }
 
-// The control arm and one level's arm of one kind of steps.
+// The control arm and one level's arm of alike steps.
 struct Pair {
   uint8_t level = 0;
   Arm control, profiled;
@@ -102,14 +106,14 @@ struct Pair {
   double weight() const { return static_cast<double>(profiled.residuals.size()); }
   double excess(double shift) const { return step_ns * (1 - std::exp(-(log_ratio + shift))); }
 
-  void Measure() {
+  void Measure(size_t control_blocks, size_t profiled_blocks) {
     const Trimmed c = Trim(control.residuals), p = Trim(profiled.residuals);
     log_ratio = p.mean - c.mean;
     step_ns = Trim(profiled.ns).mean;
     probe_ns = Trim(profiled.probe_ns).mean;
     timed_ns = Trim(profiled.timed_ns).mean;
-    control_influence = Influence(control, c);
-    profiled_influence = Influence(profiled, p);
+    control_influence = Influence(control, control_blocks, c);
+    profiled_influence = Influence(profiled, profiled_blocks, p);
   }
 };
 
@@ -137,6 +141,32 @@ std::vector<uint32_t> Blocks(const std::vector<StepSample>& steps) {
     ++run;
   }
   return block;
+}
+
+// The arm that a step is in; false: it is in none.
+bool ArmOf(const StepSample& s, uint8_t& arm) {
+  arm = s.switched ? SwitchArm(s.level) : s.level;
+  return s.switched || s.counts;
+}
+
+// The blocks of each step, and their numbers among those of its arm.
+struct BlockNumbers {
+  std::vector<uint32_t> of_step;
+  std::map<uint8_t, uint32_t> count;  // by arm
+};
+BlockNumbers NumberByArm(const std::vector<StepSample>& steps,
+                         const std::vector<uint32_t>& blocks) {
+  BlockNumbers out{std::vector<uint32_t>(steps.size()), {}};
+  std::map<uint8_t, uint32_t> last;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    uint8_t arm = 0;
+    if (!ArmOf(steps[i], arm)) continue;
+    const auto [at, first] = last.emplace(arm, blocks[i]);
+    out.count[arm] += first || at->second != blocks[i];
+    at->second = blocks[i];
+    out.of_step[i] = out.count[arm] - 1;
+  }
+  return out;
 }
 
 double LogLength(const StepSample& s) {
@@ -167,55 +197,136 @@ Values LocalLevels(const std::vector<StepSample>& steps, const std::vector<uint3
   return out;
 }
 
-void Append(Arm& arm, const StepSample& s, double residual, uint32_t block,
-            std::map<uint32_t, uint32_t>& numbers) {
-  const auto number = numbers.emplace(block, static_cast<uint32_t>(numbers.size())).first->second;
+void Append(Arm& arm, const StepSample& s, double residual, uint32_t block) {
   arm.residuals.push_back(residual);
-  arm.block.push_back(number);
+  arm.block.push_back(block);
   arm.ns.push_back(static_cast<double>(s.ns));
   arm.probe_ns.push_back(static_cast<double>(s.probe_ps) / 1000);
   arm.timed_ns.push_back(static_cast<double>(s.timed_ns));
 }
 
-// Every profiled level of one kind against its control steps; too few of either: nothing.
-std::vector<Pair> ComparePairs(const std::vector<StepSample>& steps,
-                               const std::vector<uint32_t>& members,
-                               const std::vector<uint32_t>& blocks) {
-  std::map<uint8_t, size_t> count;
-  for (const uint32_t i : members) {
-    count[steps[i].level] += steps[i].counts;
-    count[SwitchArm(steps[i].level)] += steps[i].switched;
+// By how much lengths of one arm lie above those of another, on a log scale: the median over their
+// quantiles, so a few more long steps in one of them do not matter. Requires: both are sorted, and
+// neither is empty.
+double ShiftOf(const Values& from, const Values& to) {
+  Values shifts;
+  for (size_t percent = 5; percent <= 95; percent += 5) {
+    shifts.push_back(to[RankOf(to.size(), percent)] - from[RankOf(from.size(), percent)]);
   }
-  if (count[0] < kMinSteps) return {};
-  uint8_t reference = 0;
-  for (const auto& [level, n] : count) {
-    if (IsSwitchArm(level)) continue;
-    if (level != 0 && (reference == 0 || n > count[reference])) reference = level;
-  }
-  if (reference == 0) return {};
-  const Values local = LocalLevels(steps, members, reference);
-  std::vector<Pair> pairs;
-  for (const auto& [level, n] : count) {
-    if (level == 0 || n < kMinSteps) continue;
-    Pair pair;
-    pair.level = level;
-    std::map<uint32_t, uint32_t> control_blocks, profiled_blocks;
-    for (size_t m = 0; m < members.size(); ++m) {
-      const StepSample& s = steps[members[m]];
-      const double residual = LogLength(s) - local[m];
-      const uint32_t block = blocks[members[m]];
-      if (s.counts && s.level == 0) Append(pair.control, s, residual, block, control_blocks);
-      const bool member = IsSwitchArm(level) ? s.switched && SwitchArm(s.level) == level
-                                             : s.counts && s.level == level;
-      if (member) Append(pair.profiled, s, residual, block, profiled_blocks);
-    }
-    pair.Measure();
-    pairs.push_back(std::move(pair));
-  }
-  return pairs;
+  return MiddleOf(std::move(shifts));
 }
 
-// The pairs of several kinds together; kinds weigh by their profiled steps.
+// Steps that are alike, and the local level of each.
+struct Alike {
+  std::vector<uint32_t> members;
+  Values local;
+};
+
+class KindOfSteps {
+ public:
+  KindOfSteps(const std::vector<StepSample>& steps, std::vector<uint32_t> members,
+              const BlockNumbers& blocks)
+      : steps_(steps), blocks_(blocks) {
+    for (const uint32_t i : members) {
+      uint8_t arm = 0;
+      if (ArmOf(steps[i], arm)) lengths_[arm].push_back(LogLength(steps[i]));
+    }
+    whole_.members = std::move(members);
+    for (auto& [arm, lengths] : lengths_) std::sort(lengths.begin(), lengths.end());
+  }
+
+  // Every profiled level against the control steps; too few of either: nothing.
+  std::vector<Pair> Compare() {
+    if (Count(lengths_, 0) < kMinSteps || !FindReference()) return {};
+    whole_.local = LocalLevels(steps_, whole_.members, reference_);
+    FindGroups();
+    std::vector<Pair> pairs;
+    for (const auto& [arm, lengths] : lengths_) {
+      if (arm == 0 || lengths.size() < kMinSteps) continue;
+      const size_t before = pairs.size();
+      for (const Group& group : groups_) {
+        if (group.has(arm)) pairs.push_back(PairOf(arm, group.alike));
+      }
+      if (pairs.size() == before) pairs.push_back(PairOf(arm, whole_));
+    }
+    return pairs;
+  }
+
+ private:
+  struct Group {
+    Alike alike;
+    std::map<uint8_t, size_t> count;  // by arm
+    bool has(uint8_t arm) const {
+      const auto at = count.find(arm);
+      return at != count.end() && at->second >= kMinSteps;
+    }
+  };
+
+  static size_t Count(const std::map<uint8_t, Values>& lengths, uint8_t arm) {
+    const auto at = lengths.find(arm);
+    return at == lengths.end() ? 0 : at->second.size();
+  }
+
+  // The profiled level with most steps.
+  bool FindReference() {
+    for (const auto& [arm, lengths] : lengths_) {
+      if (arm == 0 || IsSwitchArm(arm)) continue;
+      if (lengths.size() > Count(lengths_, reference_) || reference_ == 0) reference_ = arm;
+    }
+    return reference_ != 0;
+  }
+
+  // Where a program makes steps of several sorts, which it does not tell, one arm has more of the
+  // long ones, by chance or since blocks begin at multiples of its period, and the trimmed mean
+  // then tells that as a cost. So each sort is compared by itself. The sorts are those of lengths
+  // without what their levels add; the first steps after a switch may all be of one.
+  void FindGroups() {
+    std::map<uint8_t, double> shift;
+    Values all;
+    for (const auto& [arm, lengths] : lengths_) {
+      if (IsSwitchArm(arm)) continue;
+      shift[arm] = ShiftOf(lengths_[0], lengths);
+      for (const double length : lengths) all.push_back(length - shift[arm]);
+    }
+    const LengthGroups groups(std::move(all));
+    if (groups.count() == 1) return;
+    groups_.resize(groups.count());
+    for (const uint32_t i : whole_.members) {
+      uint8_t arm = 0;
+      if (!ArmOf(steps_[i], arm)) continue;
+      const size_t group = groups.Of(LogLength(steps_[i]) - shift[steps_[i].level]);
+      groups_[group].alike.members.push_back(i);
+      ++groups_[group].count[arm];
+    }
+    for (Group& group : groups_) {
+      if (!group.has(0) || !group.has(reference_)) return groups_.clear();
+      group.alike.local = LocalLevels(steps_, group.alike.members, reference_);
+    }
+  }
+
+  Pair PairOf(uint8_t arm, const Alike& of) {
+    Pair pair;
+    pair.level = arm;
+    for (size_t m = 0; m < of.members.size(); ++m) {
+      const uint32_t i = of.members[m];
+      uint8_t own = 0;
+      if (!ArmOf(steps_[i], own) || (own != 0 && own != arm)) continue;
+      Append(own == 0 ? pair.control : pair.profiled, steps_[i], LogLength(steps_[i]) - of.local[m],
+             blocks_.of_step[i]);
+    }
+    pair.Measure(blocks_.count.at(0), blocks_.count.at(arm));
+    return pair;
+  }
+
+  const std::vector<StepSample>& steps_;
+  const BlockNumbers& blocks_;
+  Alike whole_;
+  std::vector<Group> groups_;          // empty: all are alike
+  std::map<uint8_t, Values> lengths_;  // by arm: logarithms, sorted
+  uint8_t reference_ = 0;
+};
+
+// The pairs of several sorts of steps together; they weigh by their profiled steps.
 struct Sums {
   double weight = 0, total = 0, excess = 0, estimated = 0, timed = 0;
   double step_ns() const { return total / weight; }
@@ -235,13 +346,13 @@ Sums SumOf(const std::vector<Pair>& pairs) {
 }
 
 double StandardError(const std::vector<Pair>& pairs, double total_ns) {
-  Random random;
   Values draws;
-  for (int r = 0; r < kReplicates; ++r) {
+  for (uint64_t r = 0; r < kReplicates; ++r) {
     double excess = 0;
     for (const Pair& p : pairs) {
+      // The control steps' seed is that of level 0.
       const double shift =
-          Redraw(p.profiled_influence, random) - Redraw(p.control_influence, random);
+          Redraw(p.profiled_influence, r << 8 | p.level) - Redraw(p.control_influence, r << 8);
       excess += p.weight() * p.excess(shift);
     }
     draws.push_back(-std::log1p(-std::min(0.99, excess / total_ns)));
@@ -275,11 +386,13 @@ double HalfWidth(const std::vector<Pair>& pairs, const Sums& sums, int64_t fewes
 // The pairs of one level; nothing where it has too few blocks.
 void AddLevel(const std::vector<Pair>& pairs, int64_t control_blocks, Inflation& out) {
   LevelInflation level;
+  std::set<uint32_t> blocks;
   for (const Pair& p : pairs) {
     level.level = p.level;
     level.steps += static_cast<int64_t>(p.profiled.residuals.size());
-    level.blocks += p.profiled.blocks();
+    blocks.insert(p.profiled.block.begin(), p.profiled.block.end());
   }
+  level.blocks = static_cast<int64_t>(blocks.size());
   const Sums sums = SumOf(pairs);
   if (level.blocks < kMinLevelBlocks || sums.total <= 0) return;
   const double half = HalfWidth(pairs, sums, std::min(level.blocks, control_blocks));
@@ -334,10 +447,11 @@ Inflation MeasureInflation(const std::vector<StepSample>& steps) {
   }
   std::map<uint32_t, std::vector<uint32_t>> kinds;
   for (uint32_t i = 0; i < steps.size(); ++i) kinds[steps[i].kind].push_back(i);
+  const BlockNumbers numbers = NumberByArm(steps, blocks);
   std::vector<Pair> pairs;
   std::map<uint8_t, std::vector<Pair>> by_level;
-  for (const auto& [kind, members] : kinds) {
-    for (Pair& p : ComparePairs(steps, members, blocks)) {
+  for (auto& [kind, members] : kinds) {
+    for (Pair& p : KindOfSteps(steps, std::move(members), numbers).Compare()) {
       by_level[p.level].push_back(p);
       const bool profiled = !IsSwitchArm(p.level) && p.level != trace::kMarksLevel;
       if (profiled) pairs.push_back(std::move(p));

@@ -33,6 +33,9 @@ struct Model {
   double every_other = 0;  // share of steps that are twice as long
   int kinds = 1;           // the second kind is 3 times as long
   double spells = 0;       // steps in a spell at another speed of the machine, 1.45 times slower
+  int updates = 0;         // one step in so many is `update` times as long
+  double update = 8;
+  int block = 3;  // steps
 };
 
 class Simulation {
@@ -61,6 +64,7 @@ class Simulation {
     double ns = (s.kind == 1 ? 3e6 : 1e6) * (1 + model_.drift * progress) * std::exp(Noise());
     if (uniform_(random_) < model_.tail) ns *= 1 + 4 * uniform_(random_);
     if (uniform_(random_) < model_.every_other) ns *= 2;
+    if (model_.updates > 0 && ++number_ % model_.updates == 0) ns *= model_.update;
     if (model_.spells > 0 && uniform_(random_) < 1 / model_.spells) slow_ = !slow_;
     if (slow_) ns *= 1.45;
     if (!control) ns *= model_.inflation;
@@ -83,6 +87,7 @@ class Simulation {
   std::uniform_real_distribution<double> uniform_;
   double state_ = 0;
   bool slow_ = false;
+  int number_ = 0;
 };
 
 class KnownInflation : public ::testing::TestWithParam<Model> {};
@@ -110,8 +115,38 @@ INSTANTIATE_TEST_SUITE_P(
                       Model{"drift", 1.15, 0.05, 0, 0, 1.0}, Model{"correlated", 1.2, 0.05, 0.9},
                       Model{"bimodal", 1.15, 0.03, 0, 0, 0, 0.12},
                       Model{"kinds", 1.3, 0.05, 0, 0, 0, 0, 2}, Model{"heavy", 2.5, 0.06, 0.5},
-                      Model{"spells", 1.2, 0.03, 0, 0, 0, 0, 1, 12}),
+                      Model{"spells", 1.2, 0.03, 0, 0, 0, 0, 1, 12},
+                      Model{"updates", 1.04, 0.05, 0.5, 0, 0, 0, 1, 0, 4},
+                      Model{"every_second", 1.1, 0.05, 0, 0, 0, 0, 1, 0, 2, 3},
+                      Model{"agent", 1.04, 0.05, 0.5, 0.02, 0.5, 0, 1, 0, 4, 10},
+                      Model{"seldom", 1.15, 0.05, 0, 0, 0, 0, 1, 0, 20, 30}),
     [](const auto& info) { return info.param.name; });
+
+// Blocks of 24 steps begin where a program that updates each fourth step updates.
+TEST(MeasureInflation, FirstStepsAfterASwitchThatAllUpdateAreComparedWithUpdates) {
+  std::mt19937_64 random(1);
+  std::normal_distribution<double> noise(0, 0.04);
+  std::vector<StepSample> steps;
+  for (int block = 0; block < 400; ++block) {
+    const bool control = block % 8 == 3;
+    for (int i = 0; i < 24; ++i) {
+      StepSample s;
+      s.level = control ? 0 : 1;
+      s.switched = i == 0 && (control || block % 8 == 4);
+      s.counts = !s.switched && (!control || i >= 6);
+      const double own = (i % 4 == 0 ? 800'000 : 100'000) * std::exp(noise(random));
+      s.ns = std::llround(own * (control ? 1 : 1.05) * (s.switched ? 1.2 : 1));
+      steps.push_back(s);
+    }
+  }
+  const Inflation got = MeasureInflation(steps);
+  EXPECT_NEAR(got.ratio, 1.05, 0.01);
+  ASSERT_EQ(got.levels.size(), 3);
+  EXPECT_EQ(got.levels[1].level, kToControlArm);
+  EXPECT_NEAR(got.levels[1].ratio, 1.2, 0.03);
+  EXPECT_EQ(got.levels[2].level, kSwitchedArm);
+  EXPECT_NEAR(got.levels[2].ratio, 1.26, 0.03);
+}
 
 TEST(MeasureInflation, IsNotCheckedUnderTwentyBlocks) {
   const Inflation got = MeasureInflation(Simulation(Model{"few", 1.2}, 1).Run(150));
