@@ -560,3 +560,31 @@ def test_the_program_sees_nothing_of_it(tmp_path):
     assert (recorded.stdout, recorded.returncode) == (alone.stdout, alone.returncode)
     assert "cancelled" in alone.stdout
     assert "Traceback" not in recorded.stderr
+
+
+STEPS_OF_TASKS = """
+import asyncio, crosscut
+async def turn():
+    await asyncio.sleep(0)
+async def gather():
+    await asyncio.gather(*[turn() for _ in range(100)])
+loop = asyncio.new_event_loop()
+for step in range(1000):
+    loop.run_until_complete(gather())
+    crosscut.step()
+"""
+
+
+def test_what_tasks_cost_in_control_steps_too_is_in_no_comparison(tmp_path):
+    run = tmp_path / "run"
+    assert record_script(run, STEPS_OF_TASKS).returncode == 0
+    rows = {row["probe"]: row for row in table(run, "overhead")}
+    names = [name for name in rows if " of tasks (64 " in name]
+    assert names
+    for name in names:
+        assert name.endswith(", also in control steps")
+        assert rows[name]["subtracted_ns"] > 0
+    check, = table(run, "overhead_check")
+    subtracted = sum(rows[name]["subtracted_ns"] for name in names)
+    # Nearly all of them are in the steps, in profiled ones as in others.
+    assert float(check["cost"]) > 0.5 * subtracted / sum(row["wall_ns"] for row in table(run, "steps"))

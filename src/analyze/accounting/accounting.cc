@@ -68,6 +68,22 @@ void BoundUnswitched(const trace::Process& process, const NameCodes& names,
   estimates->high.unswitched = std::max(high / middle, 1.0);
 }
 
+// What that is in a profiled step, on average.
+void AddUnswitched(const trace::Process& process, const ProcessOverlap& overlap,
+                   const Estimates& estimates, Inflation* inflation) {
+  double ps = 0;
+  int64_t steps = 0;
+  for (const StepCell& cell : overlap.steps) {
+    if (!process.steps[cell.step].control()) ps += static_cast<double>(cell.unswitched_ps);
+  }
+  for (const trace::Step& step : process.steps) steps += !step.control();
+  if (steps == 0) return;
+  const double ns = ps / 1000 / static_cast<double>(steps);
+  inflation->unswitched_ns = estimates.value.unswitched * ns;
+  inflation->unswitched_low_ns = estimates.low.unswitched * ns;
+  inflation->unswitched_high_ns = estimates.high.unswitched * ns;
+}
+
 ProcessAccount Account(const trace::Trace& trace, const Accounting& a, uint32_t process) {
   const trace::Process& p = trace.processes[process];
   ProcessAccount out;
@@ -81,6 +97,7 @@ ProcessAccount Account(const trace::Trace& trace, const Accounting& a, uint32_t 
   out.scale = ScaleOf(out.inflation, Calibrated(p, a.names, out.overlap));
   out.estimates = EstimatesOf(out.inflation, out.scale, p, out.overlap);
   BoundUnswitched(p, a.names, out.overlap, &out.estimates);
+  AddUnswitched(p, out.overlap, out.estimates, &out.inflation);
   out.correction = Correct(out.overlap.cells, out.estimates.value);
   out.low = Correct(out.overlap.cells, out.estimates.high);
   out.high = Correct(out.overlap.cells, out.estimates.low);

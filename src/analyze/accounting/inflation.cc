@@ -427,10 +427,11 @@ LevelInflation MeanInflation(const Inflation& inflation) {
     high += steps * level.high;
   }
   if (n <= 0) return mean;
-  mean.ratio = ratio / n;
-  mean.low = low / n;
-  mean.high = high / n + ControlFloor(inflation);
-  mean.step_ns = inflation.control_step_ns * mean.ratio;
+  const double control_ns = std::max(1.0, inflation.control_step_ns);
+  mean.step_ns = inflation.control_step_ns * ratio / n;
+  mean.ratio = ratio / n + inflation.unswitched_ns / control_ns;
+  mean.low = low / n + inflation.unswitched_low_ns / control_ns;
+  mean.high = high / n + inflation.unswitched_high_ns / control_ns + ControlFloor(inflation);
   return mean;
 }
 

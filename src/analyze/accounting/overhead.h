@@ -63,6 +63,8 @@ struct Inflation {
   double step_ns = 0, control_step_ns = 0, estimated_ns = 0, timed_ns = 0;
   // That begin in a step, on average: what they were recorded by stays in control steps.
   double operations = 0;
+  // What probes cost a profiled step that control steps have, too, with its bounds.
+  double unswitched_ns = 0, unswitched_low_ns = 0, unswitched_high_ns = 0;
   // By level, then the arms of switches: those with at least kMinLevelBlocks. Empty where not
   // checked.
   std::vector<LevelInflation> levels;
@@ -75,8 +77,9 @@ inline constexpr int kMinLevelBlocks = 5;
 double ControlFloor(const Inflation& inflation);
 
 // What the session cost its steps on average: over all levels, control steps and the first steps
-// after a switch, weighted by their numbers. The bounds assume that the levels' errors go together;
-// the upper one has what control steps may cost themselves.
+// after a switch, weighted by their numbers, with what probes cost in control steps as well. The
+// bounds assume that the levels' errors go together; the upper one has what control steps may cost
+// beside that.
 LevelInflation MeanInflation(const Inflation& inflation);
 
 // Compares the steps of each kind. Requires: `steps` are in order of time. Deterministic.

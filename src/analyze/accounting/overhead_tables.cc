@@ -119,8 +119,8 @@ Table OverheadTable(const trace::Trace& trace, const Context& context) {
     ProbeSum& sum = sums.switched[i];
     const std::string name(trace.text(a.names.probes[i]));
     sum.AddOwn(a.own[i]);
-    if (sum.known) add(name, sum.count, sum);
     const ProbeSum& more = sums.unswitched[i];
+    if (sum.known && (!more.known || sum.high > 0)) add(name, sum.count, sum);
     if (more.known) add(name + ", also in control steps", more.count, more);
   }
   if (switches.count > 0) add("step plan: switch", switches.count, switches.sum());
@@ -181,15 +181,17 @@ Table OverheadCheckTable(const trace::Trace& trace, const Context& context) {
     const Scale& s = account.scale;
     const auto known = [&](double value) { return i.checked ? value : std::nan(""); };
     const auto length = [&](double ns) { return i.checked ? std::llround(ns) : kMissing; };
-    const auto cost = [&](double scale, double floor) {
-      const double ours = i.timed_ns + scale * i.estimated_ns;
+    const auto cost = [&](double scale, double also_in_control_ns, double floor) {
+      const double ours = i.timed_ns + scale * i.estimated_ns + also_in_control_ns;
       return known(ours / i.step_ns + floor * i.control_step_ns / i.step_ns);
     };
     table.Add(context.process_label({p}), i.checked, i.checked ? "" : "not checked: " + i.why_not,
               i.control_steps, i.control_blocks, i.profiled_steps, i.profiled_blocks,
               known(i.ratio), known(i.low), known(i.high), s.value, s.low, s.high,
-              length(i.step_ns), length(i.control_step_ns), cost(s.value, 0), cost(s.low, 0),
-              cost(s.high, ControlFloor(i)), account.wander, BudgetOf(trace, trace.processes[p]));
+              length(i.step_ns), length(i.control_step_ns), cost(s.value, i.unswitched_ns, 0),
+              cost(s.low, i.unswitched_low_ns, 0),
+              cost(s.high, i.unswitched_high_ns, ControlFloor(i)), account.wander,
+              BudgetOf(trace, trace.processes[p]));
   }
   return table.Make();
 }
