@@ -37,9 +37,16 @@ trace::Interval LifeOf(const trace::Trace& trace, trace::TrackId track) {
 std::unique_ptr<LineCursor> LinesOfThread(const Context& context, trace::TrackId track) {
   const ThreadFacts& facts = context.Shared<ThreadFacts>();
   const trace::Trace& trace = context.trace();
-  const ThreadView thread = {trace, track, facts.doing,
-                             facts.unknown[trace.tracks[track.value].process.value],
-                             LifeOf(trace, track)};
+  const trace::ProcessId process = trace.tracks[track.value].process;
+  const std::vector<trace::Step>& steps = trace.processes[process.value].steps;
+  const ThreadView thread = {trace,
+                             track,
+                             facts.doing,
+                             facts.unknown[process.value],
+                             LifeOf(trace, track),
+                             steps.empty()
+                                 ? trace::Interval{}
+                                 : trace::Interval{steps.front().begin_ns, steps.back().end_ns}};
   return std::make_unique<LineCursor>(thread, facts.samples[track.value]);
 }
 

@@ -16,7 +16,7 @@ constexpr std::array<int64_t, kKeys> kReach = {10, 10, 10, 3, 10, 3, 3};
 
 // What a key is of, in its lowest bits.
 constexpr uint64_t kOfCall = 1, kOfPython = 2, kOfLayer = 3, kOfWork = 4, kOfPlace = 5,
-                   kInOperation = 6, kOfHistory = 7;
+                   kInOperation = 6, kOfHistory = 7, kOfPart = 0;
 
 uint64_t Key(uint64_t a, uint64_t b, uint64_t of) {
   constexpr uint64_t kSpread = 0x9e3779b97f4a7c15;
@@ -31,7 +31,10 @@ StateWalk::StateWalk(const ThreadView& thread)
     : cursor_(thread.trace, thread.track, thread.doing, thread.window),
       off_(UnionOf(thread.off, thread.window)),
       at_ns_(thread.window.begin_ns),
-      end_ns_(thread.window.end_ns) {
+      end_ns_(thread.window.end_ns),
+      edges_(thread.steps.begin_ns < thread.steps.end_ns
+                 ? std::array{thread.steps.begin_ns, thread.steps.end_ns}
+                 : std::array{INT64_MIN, INT64_MAX}) {
   now_.end_ns = at_ns_;
 }
 
@@ -62,13 +65,17 @@ std::array<uint64_t, kKeys> StateWalk::Keys(const StateStretch& stretch) const {
   const uint64_t of_layer = Key(static_cast<uint64_t>(state.layer), 0, kOfLayer);
   const uint64_t in_operation = Key(of_state, state.operation.value, kInOperation);
   const auto if_works = [works](uint64_t key) { return works ? key : uint64_t{0}; };
-  return {Key(in_operation, history_, kOfHistory),
-          Key(in_operation, before_[calls ? 0 : 1].value, kOfPlace),
-          in_operation,
-          if_works(Key(of_layer, state.operation.value, kInOperation)),
-          of_state,
-          if_works(of_layer),
-          if_works(kOfWork)};
+  std::array<uint64_t, kKeys> keys = {Key(in_operation, history_, kOfHistory),
+                                      Key(in_operation, before_[calls ? 0 : 1].value, kOfPlace),
+                                      in_operation,
+                                      if_works(Key(of_layer, state.operation.value, kInOperation)),
+                                      of_state,
+                                      if_works(of_layer),
+                                      if_works(kOfWork)};
+  for (uint64_t& key : keys) {
+    if (key != 0) key = Key(key, PartOf(stretch.begin_ns), kOfPart);
+  }
+  return keys;
 }
 
 bool StateWalk::Next(StateStretch* stretch) {
@@ -84,6 +91,9 @@ bool StateWalk::Next(StateStretch* stretch) {
   }
   *stretch = {at_ns_, now_.end_ns, off_.At(at_ns_) != nullptr, now_};
   stretch->end_ns = std::min(stretch->end_ns, off_.Until(at_ns_));
+  for (const int64_t edge : edges_) {
+    if (at_ns_ < edge) stretch->end_ns = std::min(stretch->end_ns, edge);
+  }
   at_ns_ = stretch->end_ns;
   return true;
 }

@@ -3,7 +3,8 @@
 //
 // What a thread does is known exactly by its spans: the call that it is in, or the Python code
 // between two calls. A sample tells the line of one instant. So a stretch asks the samples of its
-// own state, then those of a wider one, and only as far as a sample reaches. No time is shared out.
+// own state, then those of a wider one, and only as far as a sample reaches. What was seen before
+// the first step, or behind the last, tells nothing of the steps. No time is shared out.
 #pragma once
 
 #include <array>
@@ -26,6 +27,7 @@ struct ThreadView {
   const std::vector<Doing>& doing;          // by NameId
   const std::vector<trace::Interval>& off;  // when no sample was taken: ordered, disjoint
   trace::Interval window;
+  trace::Interval steps;  // from the first one's begin to the last one's end; none: empty
 };
 
 // From begin_ns to end_ns a thread is in one state.
@@ -50,11 +52,14 @@ class StateWalk {
 
  private:
   LeadStretch TakeState();
+  // Which of the times before, between and behind these edges an instant is in.
+  uint64_t PartOf(int64_t at_ns) const { return (at_ns >= edges_[0]) + (at_ns >= edges_[1]); }
 
   LeadCursor cursor_;
   BusyCursor off_;
   int64_t at_ns_;
   const int64_t end_ns_;
+  const std::array<int64_t, 2> edges_;
   bool has_ahead_ = false;
   LeadStretch now_, ahead_;              // now_ is given out up to at_ns_
   std::array<trace::NameId, 4> before_;  // of the calls before now_, the last first

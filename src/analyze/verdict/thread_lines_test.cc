@@ -27,7 +27,7 @@ const Key kNoKey;
 class ByDefinition {
  public:
   ByDefinition(const ThreadView& thread, const std::vector<ThreadSample>& samples)
-      : window_(thread.window), samples_(samples) {
+      : window_(thread.window), steps_(thread.steps), samples_(samples) {
     LeadCursor cursor(thread.trace, thread.track, thread.doing, window_);
     for (int64_t at = window_.begin_ns; at < window_.end_ns; ++at) {
       states_.push_back(cursor.At(at));
@@ -37,7 +37,9 @@ class ByDefinition {
     for (size_t i = 0; i < states_.size(); ++i) {
       keys_.push_back(KeysAt(i));
       for (uint32_t level = 0; level < kKeys; ++level) {
-        if (keys_[i][level] != kNoKey) keys_[i][level].push_back(level);
+        if (keys_[i][level] == kNoKey) continue;
+        keys_[i][level].push_back(level);
+        keys_[i][level].push_back(PartOf(window_.begin_ns + static_cast<int64_t>(i)));
       }
     }
     std::map<Key, int64_t> clocks;
@@ -78,6 +80,10 @@ class ByDefinition {
   }
 
  private:
+  uint32_t PartOf(int64_t at_ns) const {
+    if (steps_.begin_ns >= steps_.end_ns) return 0;
+    return at_ns < steps_.begin_ns ? 1 : at_ns < steps_.end_ns ? 2 : 3;
+  }
   bool IsPython(size_t i) const { return !states_[i].name.valid(); }
   bool Alike(size_t a, size_t b) const {
     return IsPython(a) && IsPython(b) && states_[a].layer == states_[b].layer &&
@@ -134,7 +140,7 @@ class ByDefinition {
     return clock_.at(key)[static_cast<size_t>(found - at.begin())];
   }
 
-  const trace::Interval window_;
+  const trace::Interval window_, steps_;
   const std::vector<ThreadSample>& samples_;
   std::vector<LeadStretch> states_;
   std::vector<bool> off_;
@@ -173,7 +179,12 @@ TEST(ThreadLines, AreThoseOfTheirDefinitionOnAThousandTraces) {
       }
       std::sort(samples.begin(), samples.end(),
                 [](const auto& a, const auto& b) { return a.at_ns < b.at_ns; });
-      const ThreadView thread = {trace, {t}, doing, off, window};
+      trace::Interval steps;
+      if (below(2) == 0) {
+        steps.begin_ns = window.begin_ns + below(length);
+        steps.end_ns = steps.begin_ns + below(length);
+      }
+      const ThreadView thread = {trace, {t}, doing, off, window, steps};
       const ByDefinition definition(thread, samples);
       LineCursor cursor(thread, samples);
       int64_t until = window.begin_ns;
@@ -358,6 +369,16 @@ TEST(ThreadLines, ASampleReachesTenTimesWhatItStandsFor) {
   EXPECT_EQ(LinesOf("span io.read 520 1000 native\n" + Sample(500, 20, "a.py:1 f")),
             (Rows{" none native: 439", " none python: 300", "a.py:1 f line python: 220",
                   "a.py:1 f line native: 41"}));
+}
+
+TEST(ThreadLines, WhatWasSeenBeforeTheFirstStepTellsNothingOfTheSteps) {
+  const std::string import = Sample(180, 300, "a.py:1 f");
+  EXPECT_EQ(LinesOf("step step 200 400 number=0\nstep step 400 800 number=1\n" + import),
+            (Rows{" none python: 800", "a.py:1 f line python: 200"}));
+  EXPECT_EQ(LinesOf("step step 200 400 number=0\nstep step 400 800 number=1\n" + import +
+                    Sample(300, 300, "a.py:2 f") + Sample(900, 300, "a.py:3 f")),
+            (Rows{"a.py:2 f line python: 600", "a.py:1 f line python: 200",
+                  "a.py:3 f line python: 200"}));
 }
 
 TEST(ThreadLines, ImportsAndTheExitHaveNamesOfTheirOwn) {
