@@ -1,9 +1,13 @@
 // Stacks of Python as another thread may find them: whole, half written, freed. This program stands
 // for the interpreter: it defines the few symbols of CPython that are used, and lays out threads,
 // frames and code objects itself.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -22,6 +26,7 @@
 #include "memory.h"
 #include "python_stacks.h"
 #include "src/base/testing/emulator.h"
+#include "waits.h"
 
 PyTypeObject PyCode_Type, PyUnicode_Type, PyBytes_Type, PyFrame_Type;
 
@@ -432,6 +437,38 @@ TEST(Memory, OfManyPiecesIsReadUpToTheFirstThatCannotBe) {
       EXPECT_EQ(ReadPieces(damaged), bad);
     }
   }
+}
+
+// What a thread that makes `call` waits for, as a sample tells it.
+template <class Call>
+std::string WaitsIn(Call call) {
+  std::atomic<int> tid{0};
+  std::thread thread([&] {
+    tid = static_cast<int>(syscall(SYS_gettid));
+    call();
+  });
+  thread.detach();  // it waits until the test's end
+  while (tid == 0) std::this_thread::yield();
+  Waits waits;
+  uint32_t name = 0;
+  while (waits.Look(tid, &name) != Waits::kWaits) std::this_thread::yield();
+  return g_names[name - 1];
+}
+
+TEST(Waits, TellWhatSortOfFileIsReadOrWritten) {
+  int in[2], full[2], ends[2];
+  ASSERT_EQ(pipe(in), 0);
+  ASSERT_EQ(pipe(full), 0);
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  static char bytes[1 << 20];
+  const auto ignore = [](ssize_t) {};
+  EXPECT_EQ(WaitsIn([&, fd = in[0]] { ignore(read(fd, bytes, 1)); }), "read (pipe)");
+  EXPECT_EQ(WaitsIn([&, fd = full[1]] { ignore(write(fd, bytes, sizeof bytes)); }), "write (pipe)");
+  EXPECT_EQ(WaitsIn([&, fd = ends[0]] { ignore(read(fd, bytes, 1)); }), "read (socket)");
+  EXPECT_EQ(WaitsIn([&, fd = ends[1]] { ignore(recv(fd, bytes, 1, 0)); }), "recvfrom");
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_GE(terminal, 0);
+  EXPECT_EQ(WaitsIn([&, fd = terminal] { ignore(read(fd, bytes, 1)); }), "read (device)");
 }
 
 }  // namespace

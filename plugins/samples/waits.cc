@@ -1,12 +1,14 @@
 #include "waits.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <string>
 
 #include "crosscut/crosscut.h"
@@ -17,13 +19,14 @@ namespace {
 struct Call {
   long number;
   const char* name;
+  bool of_any_file = false;  // what it waits for depends on its file, the first argument
 };
 // Those that a thread can spend long in; others are told by number.
 constexpr Call kCalls[] = {
-    {SYS_read, "read"},
-    {SYS_write, "write"},
-    {SYS_readv, "readv"},
-    {SYS_writev, "writev"},
+    {SYS_read, "read", true},
+    {SYS_write, "write", true},
+    {SYS_readv, "readv", true},
+    {SYS_writev, "writev", true},
     {SYS_pread64, "pread64"},
     {SYS_pwrite64, "pwrite64"},
     {SYS_openat, "openat"},
@@ -59,11 +62,23 @@ constexpr Call kCalls[] = {
 #endif
 };
 
-std::string NameOf(long number) {
+const Call* Find(long number) {
   for (const Call& call : kCalls) {
-    if (call.number == number) return call.name;
+    if (call.number == number) return &call;
   }
-  return "system call " + std::to_string(number);
+  return nullptr;
+}
+
+// Of the thread's open files; one that is gone is as a regular one.
+const char* const kFiles[] = {"", " (pipe)", " (socket)", " (device)"};
+size_t FileOf(int tid, unsigned long fd) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/self/task/%d/fd/%lu", tid, fd);
+  struct stat facts;
+  if (stat(path, &facts) != 0) return 0;
+  if (S_ISFIFO(facts.st_mode)) return 1;
+  if (S_ISSOCK(facts.st_mode)) return 2;
+  return S_ISCHR(facts.st_mode) ? 3 : 0;
 }
 
 // The first bytes of /proc/self/task/TID/FILE, with a 0 behind them; false where there are none.
@@ -81,14 +96,19 @@ bool ReadOf(int tid, const char* file, char* text, size_t size) {
 }  // namespace
 
 Waits::State Waits::Look(int tid, uint32_t* call) {
-  char text[32] = "";
+  char text[48] = "";
   if (!ReadOf(tid, "syscall", text, sizeof text)) return kUnknown;
   if (std::strncmp(text, "running", 7) == 0) return kRuns;
-  const long number = std::strtol(text, nullptr, 10);
+  char* end = nullptr;
+  const long number = std::strtol(text, &end, 10);
   if (number < 0) return kRuns;  // it waits, but in no call: for a page, or to be continued
-  uint32_t& id = calls_[number];
+  const Call* const known = Find(number);
+  const size_t file =
+      known != nullptr && known->of_any_file ? FileOf(tid, std::strtoul(end, nullptr, 16)) : 0;
+  uint32_t& id = calls_[static_cast<unsigned long>(number) * std::size(kFiles) + file];
   if (id == 0) {
-    const std::string name = NameOf(number);
+    std::string name = known != nullptr ? known->name : "system call " + std::to_string(number);
+    name += kFiles[file];
     id = crosscut_intern(name.data(), name.size(), CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
   }
   *call = id;

@@ -10,12 +10,13 @@ namespace crosscut::samples {
 class Waits {
  public:
   enum State { kUnknown, kRuns, kWaits };
-  // kWaits: `call` is the name id of the system call ("futex"). A thread that runs may be ready and
-  // without a processor.
+  // kWaits: `call` is the name id of the system call ("futex"), of reads and writes with the sort
+  // of file where it is no regular one: "write (pipe)", "(socket)", "(device)", such as a terminal.
+  // A thread that runs may be ready and without a processor.
   State Look(int tid, uint32_t* call);
 
  private:
-  std::unordered_map<long, uint32_t> calls_;  // by number
+  std::unordered_map<unsigned long, uint32_t> calls_;  // by number and sort of file
 };
 
 // For how long, in all its life, the thread was ready to run and had no processor. -1 where the
