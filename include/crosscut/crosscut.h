@@ -67,8 +67,8 @@ enum crosscut_name_flags {
                             task or a call that came again: one only where its process has neither
                             steps nor other requests. */
   CROSSCUT_FRAME = 16,   /* of spans: a call that a hook on calls sees (crosscut_frames) */
-  CROSSCUT_CROSSES = 32, /* of spans: may begin in one function and end in another, so that it
-                            ends by crosscut_end_named() alone and beside all others */
+  CROSSCUT_CROSSES = 32, /* of spans and operations: may begin in one function and end in another.
+                            It ends by crosscut_end_named() alone, and leaves all others open. */
   CROSSCUT_ASYNC = 64,   /* ends wherever and whenever its work does. Begins by crosscut_instant()
                             with the argument "async", a number that is its own while it lasts,
                             and ends by crosscut_async_end() with the same number. */

@@ -21,13 +21,14 @@ struct SuspendedTasks;  // record_tasks.cc
 enum class Left : uint64_t { kNo, kOpen, kEnded };  // open by another thread, which ended it
 
 struct Open {
-  uint64_t word;        // its name, and above it how it was left: NameOf(), LeftOf()
-  uint32_t begun;       // the id of its last part
-  uint32_t inside;      // how many of its name lay in it when that was cut, at the tick:
-  uint64_t cut;         // 0: it was not
-  uint32_t part;        // the id under which it goes on; 0: not known yet
-  uint64_t slice : 63;  // of the task that opened it; 0: none
-  uint64_t goes : 1;    // for Cut()
+  uint64_t word;         // its name, and above it how it was left: NameOf(), LeftOf()
+  uint32_t begun;        // the id of its last part
+  uint32_t inside;       // how many of its name lay in it when that was cut, at the tick:
+  uint64_t cut;          // 0: it was not
+  uint32_t part;         // the id under which it goes on; 0: not known yet
+  uint64_t slice : 62;   // of the task that opened it; 0: none
+  uint64_t goes : 1;     // for Cut()
+  uint64_t crosses : 1;  // its name has CROSSCUT_CROSSES: its end leaves open what lies in it
 };
 
 inline uint64_t WordOf(uint32_t name, Left left) {
@@ -61,8 +62,8 @@ OpenStack* MakeStack(bool python);
 // Makes the stack fit for a push: nothing of an earlier session, nothing that others left, room for
 // one more. False without memory.
 bool Settle(OpenStack* stack);
-// Begins one, after Settle().
-void Push(OpenStack* stack, uint32_t name);
+// Begins one, after Settle(). `crosses`: of a name with CROSSCUT_CROSSES.
+void Push(OpenStack* stack, uint32_t name, bool crosses);
 // Ends one of that name that this thread opened, in a suspended task, too. False: there is none.
 // `gil`: the thread has it, where there is one.
 bool CloseHere(OpenStack* stack, uint32_t name, bool gil);

@@ -35,7 +35,8 @@ PyObject* MakeUnshared(PyTypeObject* type, PyObject* name, uint32_t id) {
 }
 
 PyObject* NewOperation(PyTypeObject* type, PyObject* name) {
-  PyObject* self = MakeUnshared(type, name, NameId(name, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE));
+  PyObject* self = MakeUnshared(
+      type, name, NameId(name, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE, CROSSCUT_CROSSES));
   if (self != nullptr && shared.size() < kSharedOperations && !shared.Set(name, self)) {
     Py_DECREF(self);
     return nullptr;
@@ -187,12 +188,13 @@ int AddOperationType(PyObject* module) {
 }
 
 PyObject* MakeSpan(PyObject* name, int layer) {
-  return MakeUnshared(&operation_type, name, NameId(name, CROSSCUT_SPAN, layer));
+  return MakeUnshared(&operation_type, name, NameId(name, CROSSCUT_SPAN, layer, CROSSCUT_CROSSES));
 }
 
 PyObject* MakeFound(PyObject* name) {
-  return MakeUnshared(&operation_type, name,
-                      NameId(name, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE, CROSSCUT_FOUND));
+  return MakeUnshared(
+      &operation_type, name,
+      NameId(name, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE, CROSSCUT_FOUND | CROSSCUT_CROSSES));
 }
 
 uint32_t NameIdOf(PyObject* operation) {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <unordered_map>
 #include <utility>
 
 #include "crosscut/crosscut.h"
@@ -100,6 +101,18 @@ uint32_t NamesakesInside(const OpenStack* stack, uint32_t at) {
                     [name](const Open& open) { return NameOf(open) == name; }));
 }
 
+// Sets that number of each, from place `from` on.
+void CountNamesakes(OpenStack* stack, uint32_t from) {
+  constexpr uint32_t kFew = 32;  // looked at one by one
+  const uint32_t depth = DepthOf(stack);
+  if (depth - from <= kFew) {
+    for (uint32_t i = from; i < depth; ++i) stack->open[i].inside = NamesakesInside(stack, i);
+    return;
+  }
+  std::unordered_map<uint32_t, uint32_t> inside;  // by name
+  for (uint32_t i = depth; i-- > from;) stack->open[i].inside = inside[NameOf(stack->open[i])]++;
+}
+
 // Takes out those that are to go, from place `from` on.
 void CloseUp(OpenStack* stack, uint32_t from) {
   const Lock lock(threads.mutex);
@@ -109,13 +122,23 @@ void CloseUp(OpenStack* stack, uint32_t from) {
   stack->depth.store(static_cast<uint32_t>(end - stack->open));
 }
 
-// Ends open[at] and takes it out. One that ended elsewhere: its end is told there.
+// Ends open[at] and takes it out. Its name ends the last one of that name.
 void TakeOut(OpenStack* stack, uint32_t at) {
-  stack->open[at].goes = 1;
-  if (LeftOf(stack->open[at]) == Left::kEnded) {
-    CloseUp(stack, at);
-  } else {
-    Cut(stack, at, nullptr);
+  Open& open = stack->open[at];
+  open.goes = 1;
+  if (!open.crosses || NamesakesInside(stack, at) != 0) return Cut(stack, at, nullptr);
+  crosscut_end_named(open.begun);
+  CloseUp(stack, at);
+}
+
+// Takes out what other threads ended. Of what ended elsewhere, the end is told there.
+void TakeOutLeft(OpenStack* stack) {
+  for (uint32_t i = 0; i < DepthOf(stack); ++i) {
+    stack->open[i].goes = LeftOf(stack->open[i]) == Left::kEnded;
+  }
+  CloseUp(stack, 0);
+  for (uint32_t i = DepthOf(stack); i-- > 0;) {
+    if (LeftOf(stack->open[i]) != Left::kNo) TakeOut(stack, i);
   }
 }
 
@@ -193,10 +216,10 @@ void MakeVoid(OpenStack* stack, const Open* open, size_t count) {
 void Cut(OpenStack* stack, uint32_t from, std::vector<Open>* taken) {
   const uint32_t depth = DepthOf(stack);
   for (uint32_t i = from; i < depth; ++i) PrepareToGoOn(&stack->open[i]);
+  CountNamesakes(stack, from);
   const uint64_t tick = crosscut_now();
   for (uint32_t i = depth; i-- > from;) {
     stack->open[i].cut = tick;
-    stack->open[i].inside = NamesakesInside(stack, i);
     crosscut_end_named_at(stack->open[i].begun, tick);
   }
   for (uint32_t i = from; i < depth; ++i) {
@@ -236,14 +259,12 @@ bool Settle(OpenStack* stack) {
     ForgetSuspended(stack);
   }
   if (stack->has_left.load() && stack->has_left.exchange(false)) {
-    for (uint32_t i = DepthOf(stack); i-- > 0;) {
-      if (LeftOf(stack->open[i]) != Left::kNo) TakeOut(stack, i);
-    }
+    TakeOutLeft(stack);
   }
   return DepthOf(stack) < stack->capacity || Grow(stack);
 }
 
-void Push(OpenStack* stack, uint32_t name) {
+void Push(OpenStack* stack, uint32_t name, bool crosses) {
   const uint32_t depth = DepthOf(stack);
   Open& open = stack->open[depth];
   __atomic_store_n(&open.word, WordOf(name, Left::kNo), __ATOMIC_RELAXED);
@@ -252,6 +273,7 @@ void Push(OpenStack* stack, uint32_t name) {
   open.cut = 0;
   open.slice = stack->slice;
   open.goes = 0;
+  open.crosses = crosses;
   stack->depth.store(depth + 1, std::memory_order_release);
   crosscut_begin_inline(name);
 }
@@ -271,6 +293,7 @@ bool LeaveElsewhere(uint32_t name, Left left, bool only_tasks) {
     if (stack == this_stack || !IsOfNow(stack) || (only_tasks && !stack->runs_tasks)) continue;
     for (uint32_t i = stack->depth.load(std::memory_order_acquire); i > 0; --i) {
       uint64_t word = WordOf(name, Left::kNo);
+      if (WordOf(stack->open[i - 1]) != word) continue;  // a locked instruction takes longer
       if (!__atomic_compare_exchange_n(&stack->open[i - 1].word, &word, WordOf(name, left), false,
                                        __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
         continue;
@@ -291,7 +314,7 @@ void OpenOperation(uint32_t name) {
     CallOnThisThread(stack);
     if (!Settle(stack)) return;
   }
-  Push(stack, name);
+  Push(stack, name, /*crosses=*/true);
 }
 
 void CloseOperation(uint32_t name, Tally* unseen) {

@@ -3,8 +3,8 @@
 // They need not end in the order in which they began: the code between a `with` and its end may be
 // a generator's, a task's or a finaliser's. One that ends under others leaves those open. What a
 // task has open while it is suspended is in record_tasks.h. Parts of one count once
-// (crosscut_goes_on). Name ids as from crosscut_intern(); all functions need the GIL, where there
-// is one.
+// (crosscut_goes_on). Name ids as from record_operation.h, which have CROSSCUT_CROSSES; all
+// functions need the GIL, where there is one.
 #pragma once
 
 #include <cstdint>

@@ -27,6 +27,10 @@ struct Suspended {
 
 struct SuspendedTasks {
   std::unordered_map<const PyObject*, Suspended> by_address;
+  // The same, suspended last first, for as long as none goes on and none is added; and which was
+  // closed in last. Many that are thrown away at once go in the order of their making.
+  std::vector<Suspended*> by_time;
+  size_t closed_in = 0;
   size_t sweep_at = 64;
   SuspendedTasks* next = nullptr;  // of a thread that ended, until somebody has the GIL
 };
@@ -80,6 +84,7 @@ void FreeThoseOfEndedThreads() {
 // Forgets the tasks that are gone. A weak reference's end runs no code.
 void Sweep(OpenStack* stack) {
   auto& all = stack->suspended->by_address;
+  stack->suspended->by_time.clear();
   for (auto at = all.begin(); at != all.end();) {
     const Suspended& of = at->second;
     if (!IsGone(of.weak)) {
@@ -99,6 +104,7 @@ Suspended Take(OpenStack* stack, PyObject* task) {
   auto& all = stack->suspended->by_address;
   const auto at = all.find(task);
   if (at == all.end()) return {};
+  stack->suspended->by_time.clear();
   Suspended of = std::move(at->second);
   all.erase(at);
   const bool same = RefersTo(of.weak, task);
@@ -124,6 +130,7 @@ void Keep(OpenStack* stack, PyObject* task, Suspended of) {
   if (stack->suspended->by_address.size() >= stack->suspended->sweep_at) Sweep(stack);
   (void)Take(stack, task);
   of.since = stack->slices;
+  stack->suspended->by_time.clear();
   stack->suspended->by_address.emplace(task, std::move(of));
 }
 
@@ -176,7 +183,7 @@ OpenStack* IfItRunsTasks() {
 int OpenInTask(uint32_t name) {
   OpenStack* stack = IfItRunsTasks();
   if (stack == nullptr) return 0;
-  if (Settle(stack)) Push(stack, name);
+  if (Settle(stack)) Push(stack, name, /*crosses=*/false);
   return 1;
 }
 
@@ -206,20 +213,35 @@ OpenStack* StackOfTasks() {
 
 // ---- record_open.h ----
 
-// That of a task that is gone, as far as that can be known, rather than another's; the latest.
+// That of a task that is gone, as far as that can be known, rather than the latest other's. Of
+// those that are gone it is no matter which: none goes on.
 bool CloseSuspended(SuspendedTasks* suspended, uint32_t name, bool gil) {
-  if (suspended == nullptr) return false;
-  Suspended* found = nullptr;
-  std::pair<bool, uint64_t> best;
-  const auto is_it = [name](const Open& open) { return NameOf(open) == name; };
-  for (auto& [task, of] : suspended->by_address) {
-    if (std::none_of(of.open.begin(), of.open.end(), is_it)) continue;
-    const std::pair<bool, uint64_t> rank = {gil && IsGone(of.weak), of.since};
-    if (found != nullptr && rank < best) continue;
-    found = &of;
-    best = rank;
+  if (suspended == nullptr || suspended->by_address.empty()) return false;
+  std::vector<Suspended*>& all = suspended->by_time;
+  if (all.empty()) {
+    for (auto& [task, of] : suspended->by_address) all.push_back(&of);
+    std::sort(all.begin(), all.end(),
+              [](const Suspended* a, const Suspended* b) { return a->since > b->since; });
   }
-  if (found == nullptr) return false;
+  const auto is_it = [name](const Open& open) { return NameOf(open) == name; };
+  const auto has = [&](const Suspended* of) {
+    return std::any_of(of->open.begin(), of->open.end(), is_it);
+  };
+  const auto goes = [&](const Suspended* of) { return has(of) && gil && IsGone(of->weak); };
+  // From those that were suspended a little before the last one on, round.
+  const size_t from = (std::min(suspended->closed_in, all.size()) + all.size() - 1) % all.size();
+  Suspended* found = nullptr;
+  for (size_t i = 0; i < all.size() && found == nullptr; ++i) {
+    const size_t at = (from + all.size() - i) % all.size();
+    if (!goes(all[at])) continue;
+    found = all[at];
+    suspended->closed_in = at;
+  }
+  if (found == nullptr) {
+    const auto latest = std::find_if(all.begin(), all.end(), has);
+    if (latest == all.end()) return false;
+    found = *latest;
+  }
   const auto last = std::find_if(found->open.rbegin(), found->open.rend(), is_it);
   found->open.erase(std::next(last).base());
   return true;

@@ -118,17 +118,15 @@ class Search {
     for (size_t i = 0; i < count; ++i) blocks_.push_back(Median(edges_[i], edges_[i + 1]));
   }
 
-  Changes Run() {
+  std::vector<size_t> Run() {
     Cut(0, blocks_.size());
     std::sort(cuts_.begin(), cuts_.end());
     Join();
-    Changes out;
-    if (cuts_.empty()) return out;
-    out.chance = chance_;
+    std::vector<size_t> out;
     for (size_t i = 0; i < cuts_.size(); ++i) {
-      const size_t from = i == 0 ? 1 : out.at.back() + 1;
+      const size_t from = i == 0 ? 1 : out.back() + 1;
       const size_t to = i + 1 == cuts_.size() ? values_.size() - 1 : edges_[cuts_[i + 1]] - 1;
-      out.at.push_back(BestCut(values_, from, to, Left(i), Right(i)));
+      out.push_back(BestCut(values_, from, to, Left(i), Right(i)));
     }
     return out;
   }
@@ -186,7 +184,6 @@ class Search {
       window.begin = 0;
     }
     if (chance > kFalseAlarms) return;
-    if (cuts_.empty()) chance_ = chance;
     const size_t from = begin + window.begin, to = begin + window.end;
     if (from > begin) {
       cuts_.push_back(from);
@@ -217,7 +214,6 @@ class Search {
   std::vector<size_t> edges_;  // of the blocks
   std::vector<double> blocks_;
   std::vector<size_t> cuts_;  // between blocks
-  double chance_ = 1;
 };
 
 }  // namespace
@@ -250,10 +246,10 @@ double RankSumChance(std::span<const double> values, size_t begin, size_t end) {
   return far / total;
 }
 
-Changes FindChanges(std::span<const double> values) {
+std::vector<size_t> FindChanges(std::span<const double> values) {
   Search search(values, kMostBlocks);
-  Changes found = search.Run();
-  if (found.at.empty()) return found;
+  std::vector<size_t> found = search.Run();
+  if (found.empty()) return found;
   const size_t blocks = search.Independent();
   return blocks < std::min(values.size(), kMostBlocks) ? Search(values, blocks).Run() : found;
 }

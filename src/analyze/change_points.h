@@ -12,22 +12,18 @@ namespace crosscut::analyze {
 // Requires: at most 60 values, and begin < end.
 double RankSumChance(std::span<const double> values, size_t begin, size_t end);
 
-struct Changes {
-  std::vector<size_t> at;  // where each later segment begins, rising; empty: none was found
-  double chance = 1;       // an upper bound of how likely the first cut is in a series without any
-};
-
-// The values are cut into at most 60 blocks of neighbours, whose medians are compared: of all
-// windows of blocks (circular binary segmentation, Olshen and others 2004) the one whose rank sum
-// lies farthest out, in its deviations, is a segment of its own if its chance times the number of
-// windows is at most 0.0005; else, where phases alternate, there is a cut between the ten blocks on
-// both sides of which differ most, if their chance times the number of such cuts is; then each
-// segment likewise. So a series without a change, whose blocks come in any order, has one with a
-// probability of 0.001 at most (Bonferroni). Where neighbouring blocks are alike beyond the
-// segments' own slopes, and not every cut is five deviations high, all is done again with as many
-// blocks as are worth as much: (1 - r) / (1 + r) of them, r their correlation. Segments that differ
-// by less than a tenth of the lower median are joined. A cut is then moved to the value, of the
-// segments on both sides, at which their medians fit best.
-Changes FindChanges(std::span<const double> values);
+// Where each later segment begins, rising; empty: there is no change. The values are cut into at
+// most 60 blocks of neighbours, whose medians are compared: of all windows of blocks (circular
+// binary segmentation, Olshen and others 2004) the one whose rank sum lies farthest out, in its
+// deviations, is a segment of its own if its chance times the number of windows is at most 0.0005;
+// else, where phases alternate, there is a cut between the ten blocks on both sides of which differ
+// most, if their chance times the number of such cuts is; then each segment likewise. So a series
+// without a change, whose blocks come in any order, has one with a probability of 0.001 at most
+// (Bonferroni). Where neighbouring blocks are alike beyond the segments' own slopes, and not every
+// cut is five deviations high, all is done again with as many blocks as are worth as much: (1 - r)
+// / (1 + r) of them, r their correlation. Segments that differ by less than a tenth of the lower
+// median are joined. A cut is then moved to the value, of the segments on both sides, at which
+// their medians fit best.
+std::vector<size_t> FindChanges(std::span<const double> values);
 
 }  // namespace crosscut::analyze

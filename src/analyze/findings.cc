@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "src/analyze/accounting/accounting.h"
 #include "src/analyze/collectives/tables.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/graph_launches.h"
@@ -13,6 +14,7 @@
 #include "src/analyze/memory/tables.h"
 #include "src/analyze/processes/tables.h"
 #include "src/analyze/time/tables.h"
+#include "src/analyze/verdict/native_code.h"
 #include "src/analyze/verdict/tables.h"
 
 namespace crosscut::analyze {
@@ -47,6 +49,11 @@ void FindIdle(const Table& timeline, const Table& causes, const Context& context
       {"other",
        "work was launched in time and did not begin: it waited for another stream or an event"},
       {"unlinked", "work began whose launch is not known"}};
+  std::map<std::string, std::map<std::string, int64_t>> gaps_of;  // by process and cause
+  for (size_t row = 0; row < causes.rows(); ++row) {
+    gaps_of[causes.texts("process")[row]][causes.texts("cause")[row]] +=
+        causes.integers("total_ns")[row];
+  }
   for (size_t row = 0; row < timeline.rows(); ++row) {
     const std::string& process = timeline.texts("process")[row];
     const int64_t total = timeline.integers("total_ns")[row];
@@ -56,13 +63,9 @@ void FindIdle(const Table& timeline, const Table& causes, const Context& context
                     "The devices did nothing for " + Percent(idle, total) +
                         " of the time between their first and last work (" + TimeText(idle) + ").",
                     idle});
-    std::map<std::string, int64_t> by_cause;
+    std::map<std::string, int64_t>& by_cause = gaps_of[process];
     int64_t gaps = 0;
-    for (size_t c = 0; c < causes.rows(); ++c) {
-      if (causes.texts("process")[c] != process) continue;
-      by_cause[causes.texts("cause")[c]] += causes.integers("total_ns")[c];
-      gaps += causes.integers("total_ns")[c];
-    }
+    for (const auto& [cause, ns] : by_cause) gaps += ns;
     for (const auto& [cause, words] : kReasons) {
       if (!Matters(by_cause[cause], gaps)) continue;
       out->push_back({process, "idle_causes",
@@ -132,8 +135,8 @@ struct NamedProcess {
 void FindWaits(const Table& waits, const Context& context, std::vector<Finding>* out) {
   std::map<std::string, NamedProcess> processes;
   for (uint32_t i = 0; i < context.trace().processes.size(); ++i) {
-    const trace::Process& it = context.trace().processes[i];
-    processes[context.process_label({i})] = {context.trace().title({i}), it.end_ns - it.start_ns};
+    processes[context.process_label({i})] = {
+        context.trace().title({i}), context.Shared<Accounting>().processes[i].overlap.window_ns};
   }
   std::map<std::string, int> told;
   for (size_t row = 0; row < waits.rows(); ++row) {
@@ -167,16 +170,12 @@ void AddFindings(const Table& table, const char* value, std::vector<Finding>* ou
   }
 }
 
-bool IsInterpreter(const std::string& library) {
-  return library.starts_with("libpython") || library.starts_with("python");
-}
-
 // Native code that samples met where no span but Python's was.
 void FindUnwrapped(const Table& samples, std::vector<Finding>* out) {
   using Thread = std::pair<std::string, std::string>;
   struct Library {
-    int64_t ns = 0, most_ns = 0;
-    std::string most_from;
+    int64_t ns = 0;
+    std::map<std::string, int64_t> lines;  // that call it; a line has a row for each function there
   };
   std::map<Thread, int64_t> totals;
   std::map<std::pair<Thread, std::string>, Library> libraries;
@@ -187,20 +186,21 @@ void FindUnwrapped(const Table& samples, std::vector<Finding>* out) {
     const std::string& layer = samples.texts("layer")[row];
     const std::string& name = samples.texts("library")[row];
     const std::string& line = samples.texts("line")[row];
-    if (layer != "python" || name.empty() || line.empty() || IsInterpreter(name)) continue;
+    if (layer != "python" || line.empty() || CodeOf(name) != Code::kNative) continue;
     Library& library = libraries[{thread, name}];
     library.ns += ns;
-    if (ns > library.most_ns) library.most_from = line;
-    library.most_ns = std::max(library.most_ns, ns);
+    library.lines[line] += ns;
   }
   for (const auto& [key, library] : libraries) {
     const auto& [thread, name] = key;
     if (!Matters(library.ns, totals[thread])) continue;
+    const auto most = std::max_element(library.lines.begin(), library.lines.end(),
+                                       [](auto& a, auto& b) { return a.second < b.second; });
     out->push_back({thread.first, "samples",
                     "Thread " + thread.second + " seems to spend " + TimeText(library.ns) + " (" +
                         Percent(library.ns, totals[thread]) +
                         " of its time) in Python that is in fact native code of " + name +
-                        ", called most from " + library.most_from +
+                        ", called most from " + most->first +
                         ": --wrap MODULE:LAYER records such calls.",
                     library.ns});
   }

@@ -122,6 +122,42 @@ TEST(Findings, NativeCodeThatNoSpanShowsIsToldByThreadAndLibrary) {
                           sentence({"main", "60 ns", "100 %", "liba.so", "a.py:1 f", 60})));
 }
 
+TEST(Findings, ALineHasWhatAllFunctionsThereTake) {
+  const std::string main =
+      "process train pid=7 window=0..10000\nthread main tid=7 base=python main lead\n";
+  const std::vector<std::string> found =
+      From("samples", main + Sampled("a.py:1 f", "liba.so", 300, 10) + "arg Function x\n" +
+                          Sampled("a.py:1 f", "liba.so", 300, 20) + "arg Function y\n" +
+                          Sampled("b.py:2 g", "liba.so", 400, 30));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_NE(found[0].find("called most from a.py:1 f:"), std::string::npos) << found[0];
+}
+
+TEST(Findings, WhatTheInterpreterMayRunItselfIsNotToldAsNativeCode) {
+  const std::string main =
+      "process train pid=7 window=0..10000\nthread main tid=7 base=python main lead\n";
+  for (const char* library : {"libc.so.6", "[generated]", "libtorch_python.so", "ld-linux.so.2"}) {
+    EXPECT_THAT(From("samples", main + Sampled("a.py:1 f", library, 1000, 10)), IsEmpty())
+        << library;
+  }
+}
+
+TEST(Findings, WaitsAreHeldAgainstTheWindowWithoutPauses) {
+  const std::vector<std::string> found = From("process_waits", R"(
+process driver window=0..1000
+pause 0 900
+thread main tid=1 base=python main
+span get 950 1000 comm
+in -1 999
+process actor window=0..1000
+thread main tid=2 base=python main
+op sample 900 990
+out -1 990
+)");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_NE(found[0].find("50 ns (50 % of the window)"), std::string::npos) << found[0];
+}
+
 // Keys that share a place push each other out and are found again.
 TEST(Recent, GivesTheMapsElements) {
   std::map<uint32_t, int> sums, expected;

@@ -76,11 +76,9 @@ class ByProcess {
   explicit ByProcess(const Context& context) : context_(context) {}
   // `before` and `after` the process that the sentence is about. `after` begins with a space.
   void Add(uint32_t process, const std::string& before, const std::string& after) {
-    const auto same = std::find_if(sentences_.begin(), sentences_.end(), [&](const Sentence& s) {
-      return s.before == before && s.after == after;
-    });
-    if (same != sentences_.end()) ++same->processes;
-    if (same == sentences_.end()) sentences_.push_back({before, after, process, 1});
+    const auto [at, fresh] = index_.try_emplace({before, after}, sentences_.size());
+    if (fresh) sentences_.push_back({before, after, process, 0});
+    ++sentences_[at->second].processes;
   }
   void Tell(std::vector<std::string>& out) const {
     for (const Sentence& s : sentences_) {
@@ -98,6 +96,7 @@ class ByProcess {
   };
   const Context& context_;
   std::vector<Sentence> sentences_;
+  std::map<std::pair<std::string, std::string>, size_t> index_;  // of `sentences_`
 };
 
 void TellGraphs(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {

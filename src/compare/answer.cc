@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <vector>
 
 #include "src/compare/renames.h"
@@ -98,6 +99,20 @@ std::string OfSame(const Answer& c, const RoleSteps& steps) {
   return step + " One run a side does not tell another pace of the machine from a slower program.";
 }
 
+void TakeSlower(const RoleSteps& role, bool others, Answer* out) {
+  const auto take = [&](double growth, const std::string& what, bool is_new) {
+    if (growth <= out->slower) return;
+    out->slower = growth;
+    out->slowest = (others ? role.process + ": " : "") + what;
+    out->slowest_is_new = is_new;
+  };
+  const Change& step = role.change.step;
+  take(step.low / step.a, "a step", false);
+  for (const OperationChange* o : StandOut(role.change)) {
+    take(o->least_growth(step), NameOf(*o), o->is_new());
+  }
+}
+
 }  // namespace
 
 Answer NotCompared(const std::string& why_not) {
@@ -107,23 +122,20 @@ Answer NotCompared(const std::string& why_not) {
   return out;
 }
 
-Answer AnswerOf(const RoleSteps& steps, bool others) {
+Answer AnswerOf(const std::vector<RoleSteps>& roles) {
+  const RoleSteps& steps = roles.front();
+  const bool others = roles.size() > 1;
   const StepChange& change = steps.change;
   Answer out;
   out.change = change.step.ns() / change.step.a;
-  out.low = change.step.low / change.step.a;
+  out.low = std::max(change.step.low / change.step.a, -1.0);  // relative to A whatever it takes
   out.high = change.step.high / change.step.a;
   out.result = out.low > 0    ? Answer::Result::kSlower
                : out.high < 0 ? Answer::Result::kFaster
                               : Answer::Result::kSame;
-  out.slower = out.low;
-  out.slowest = "a step";
-  for (const OperationChange* o : StandOut(change)) {
-    const double growth = o->least_growth(change.step);
-    if (growth <= out.slower) continue;
-    out.slower = growth;
-    out.slowest = NameOf(*o);
-    out.slowest_is_new = o->is_new();
+  out.slower = -std::numeric_limits<double>::infinity();
+  for (const RoleSteps& role : roles) {
+    if (role.takes_long && role.why_not.empty()) TakeSlower(role, others, &out);
   }
   out.headline = out.result == Answer::Result::kSame ? OfSame(out, steps) : OfSlower(out, change);
   if (const std::string renames = RenamesText(steps.renames); !renames.empty()) {

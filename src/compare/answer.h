@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "src/compare/step_tables.h"
 
@@ -18,13 +19,14 @@ struct Answer {
   // What became slower for certain, and by how much at least: a step, or an operation that stands
   // out, relative to itself; one that A has none of relative to A's step.
   double slower = 0;
-  std::string slowest;  // "a step", or the operation's name
+  std::string slowest;  // "a step", or the operation's name; behind its role's, of several
   bool slowest_is_new = false;
 };
 
-// Of the main role's steps. Requires: they are compared. `others`: other roles have steps, too, so
-// the answer names the role.
-Answer AnswerOf(const RoleSteps& steps, bool others);
+// Of the steps of the first of these roles, which it names if there are several. What became slower
+// is sought in all that take long (RoleSteps::takes_long). Requires: those of the first are
+// compared.
+Answer AnswerOf(const std::vector<RoleSteps>& roles);
 Answer NotCompared(const std::string& why_not);
 
 // "slower", "faster", "same", "not compared".

@@ -51,7 +51,10 @@ RoleSteps CompareRole(const Sides& sides, const Role& role) {
   for (const RunSteps& run : out.runs.b) out.undisturbed.b.push_back(MeasureUndisturbed(run));
   out.change = CompareSteps(out.undisturbed.a, out.undisturbed.b);
   out.renames = RenamesOf(out.change, out.runs, out.undisturbed);
-  if (out.change.step.a <= 0) out.why_not = "A's steps take no time";
+  // Beside what recording itself cost.
+  if (out.change.step.a <= 0 || out.change.step.b <= 0) {
+    out.why_not = std::string(out.change.step.a <= 0 ? "A" : "B") + "'s steps take no time";
+  }
   return out;
 }
 
@@ -79,14 +82,13 @@ bool HasSteps(const Sides& sides, const Role& role) {
 // What the order of roles goes by. Ranks take about the same time, and any of them may be the one
 // that became slower: among those that take half of the longest time at least, the one with most to
 // tell is first: of its step, else of an operation.
-std::tuple<bool, double, bool> WeightOf(const RoleSteps& role, int64_t longest_ns) {
-  const bool long_one = 2 * TimeOf(role) >= longest_ns;
-  if (!role.why_not.empty()) return {long_one, 0, false};
+std::tuple<bool, double, bool> WeightOf(const RoleSteps& role) {
+  if (!role.why_not.empty()) return {role.takes_long, 0, false};
   const Change& step = role.change.step;
   const auto& operations = role.change.operations;
   const bool stands_out =
       std::any_of(operations.begin(), operations.end(), [](const auto& o) { return o.stands_out; });
-  return {long_one, step.told() ? std::abs(std::log(step.b / step.a)) : 0, stands_out};
+  return {role.takes_long, step.told() ? std::abs(std::log(step.b / step.a)) : 0, stands_out};
 }
 
 // The processes that have steps, the main one first.
@@ -97,8 +99,9 @@ std::vector<RoleSteps> CompareRoles(const Sides& sides, const std::vector<Role>&
     if (HasSteps(sides, role)) out.push_back(CompareRole(sides, role));
   }
   for (const RoleSteps& role : out) longest_ns = std::max(longest_ns, TimeOf(role));
-  std::stable_sort(out.begin(), out.end(), [&](const RoleSteps& x, const RoleSteps& y) {
-    return WeightOf(x, longest_ns) > WeightOf(y, longest_ns);
+  for (RoleSteps& role : out) role.takes_long = TimeOf(role) >= longest_ns - TimeOf(role);
+  std::stable_sort(out.begin(), out.end(), [](const RoleSteps& x, const RoleSteps& y) {
+    return WeightOf(x) > WeightOf(y);
   });
   return out;
 }
@@ -155,7 +158,7 @@ Comparison Compare(const Sides& sides) {
                 StepLinesTable(sides, roles, steps)};
   for (analyze::Table& table : KeyedTables(sides)) out.tables.push_back(std::move(table));
   const std::string why_not = WhyNot(sides, steps, *out.Find("diff_inputs"));
-  out.answer = why_not.empty() ? AnswerOf(steps.front(), steps.size() > 1) : NotCompared(why_not);
+  out.answer = why_not.empty() ? AnswerOf(steps) : NotCompared(why_not);
   out.tables.insert(out.tables.begin(), VerdictTable(out.answer));
   return out;
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -153,8 +154,8 @@ TEST(Roles, AreMatchedByWhatProcessesAre) {
   EXPECT_FALSE(roles[3].on_both());
 }
 
-// Two ranks with three operations each, in which rank `slower` learns for half as long again.
-TestTrace Ranks(int slower) {
+// Two ranks with three operations each, which learn for so long.
+TestTrace Ranks(std::array<int64_t, 2> learns) {
   TestTrace t;
   for (int rank = 0; rank < 2; ++rank) {
     const trace::ProcessId process = t.Process("rank" + std::to_string(rank), 0, 40'000'000);
@@ -162,13 +163,13 @@ TestTrace Ranks(int slower) {
     const trace::TrackId thread = t.Thread(process);
     t.process(process).lead = thread;
     for (int64_t s = 0; s < 30; ++s) {
-      const int64_t begin = 1'000'000 * s, learn = rank == slower ? 300'000 : 200'000;
+      const int64_t begin = 1'000'000 * s, learned = begin + 200'000 + learns[rank];
       t.Operation(thread, "act", begin, begin + 200'000);
-      t.Operation(thread, "learn", begin + 200'000, begin + 200'000 + learn);
-      t.Operation(thread, "log", begin + 600'000, begin + 800'000);
+      t.Operation(thread, "learn", begin + 200'000, learned);
+      t.Operation(thread, "log", learned + 200'000, learned + 400'000);
       t.Span(thread, begin, begin + 999'000,
              t.Name("work", trace::Kind::kSpan, trace::Layer::kPython));
-      t.Step(process, begin, begin + 800'000, 3);
+      t.Step(process, begin, learned + 400'000, 3);
     }
   }
   return t;
@@ -176,12 +177,25 @@ TestTrace Ranks(int slower) {
 
 TEST(Comparison, IsAboutTheRankThatBecameSlower) {
   for (const int slower : {0, 1}) {
-    Recording a(Ranks(-1)), b(Ranks(slower));
+    Recording a(Ranks({200'000, 200'000}));
+    Recording b(Ranks({slower == 0 ? 300'000 : 200'000, slower == 1 ? 300'000 : 200'000}));
     const Comparison c = CompareTwo(a, b);
     const std::string rank = "rank" + std::to_string(slower);
     EXPECT_EQ(c.Find("diff_steps")->texts("process")[0], rank);
     EXPECT_TRUE(c.answer.headline.starts_with(rank + ": ")) << c.answer.headline;
     EXPECT_NE(c.answer.headline.find("learn"), std::string::npos) << c.answer.headline;
+  }
+}
+
+// The answer is about the one that changed most, which became faster.
+TEST(Comparison, WhatBecameSlowerIsSoughtInAllProcessesThatTakeLong) {
+  for (const int slower : {0, 1}) {
+    const int64_t first = slower == 0 ? 300'000 : 50'000, second = slower == 1 ? 300'000 : 50'000;
+    Recording a(Ranks({200'000, 200'000})), b(Ranks({first, second}));
+    const Answer answer = CompareTwo(a, b).answer;
+    EXPECT_TRUE(answer.headline.starts_with("rank" + std::to_string(1 - slower)));
+    EXPECT_EQ(answer.slowest, "rank" + std::to_string(slower) + ": learn");
+    EXPECT_GT(answer.slower, 0.3);
   }
 }
 
@@ -250,6 +264,28 @@ TEST(Comparison, FiguresOfSeveralRunsAreTheirAverage) {
     }
   }
   EXPECT_GT(rows, 500);
+}
+
+// Of copies a trace may not say how many bytes they have.
+TEST(Comparison, WhatOneSideDoesNotKnowDidNotChange) {
+  const std::string copy =
+      "process p window=0..100\nthread main tid=1 main\ndevice gpu device=0\n"
+      "span Memcpy 10 20 device\n";
+  const auto parsed = [](const std::string& text) {
+    auto trace = std::make_unique<trace::Trace>(analyze::testing::Parse(text));
+    auto context = std::make_unique<analyze::Context>(*trace);
+    return std::pair(std::move(trace), std::move(context));
+  };
+  const auto unknown = parsed(copy), known = parsed(copy + "arg bytes 4096\n");
+  const auto bytes = [&](const auto& a, const auto& b, const char* column) {
+    const compare::Run runs[] = {{a.first.get(), a.second.get()}, {b.first.get(), b.second.get()}};
+    const Comparison c = Compare({{runs, 1}, {runs + 1, 1}});
+    return c.Find("diff_copies")->integers(column)[0];
+  };
+  EXPECT_EQ(bytes(unknown, known, "a_bytes"), analyze::kMissing);
+  EXPECT_EQ(bytes(unknown, known, "b_bytes"), 4096);
+  EXPECT_EQ(bytes(unknown, known, "change_bytes"), analyze::kMissing);
+  EXPECT_EQ(bytes(known, known, "change_bytes"), 0);
 }
 
 // A process whose steps have as many operators as told.

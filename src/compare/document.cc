@@ -100,7 +100,7 @@ std::string BusyText(const Cells& steps, const Cells& operations) {
     if (std::abs(beyond.b - beyond.a) > std::abs(grew)) grew = beyond.b - beyond.a, most = row;
   }
   const int64_t all = whole.b - whole.a;
-  const bool same_way = (all > 0) == (grew > 0);
+  const bool same_way = all != 0 && grew != 0 && (all > 0) == (grew > 0);
   if (!same_way || 3 * std::abs(grew) < 2 * std::abs(all)) return text;
   return text + (" Of what B has " + std::string(all > 0 ? "more" : "less") +
                  " beyond undisturbed steps (" + Signed(all) + "), " + Signed(grew) + " is in " +
@@ -153,11 +153,13 @@ std::string LineText(const Cells& lines, std::string_view process, std::string_v
 // "aten::cumsum, +520.1 µs (...)": the most special of the names that hold most of a change: of
 // kernels, and of operators and functions that are called more or less often, which is a fact;
 // the times of others differ from run to run. Those that call it hold it, too, and take longer.
-std::string NameText(const Cells& names, std::string_view process, int64_t change_ns) {
+std::string NameText(const Cells& names, std::string_view process, std::string_view operation,
+                     int64_t change_ns) {
   std::optional<size_t> best;
   for (size_t row = 0; row < names.rows(); ++row) {
     const int64_t ns = names.Int("change_ns", row);
     if (names.Text("process", row) != process || (ns > 0) != (change_ns > 0)) continue;
+    if (names.Text("operation", row) != operation) continue;
     if (names.Int("changed", row) != 1 && names.Text("layer", row) != "device") continue;
     if (2 * std::abs(ns) < std::abs(change_ns) || std::abs(ns) > 2 * std::abs(change_ns)) continue;
     const auto takes = [&](size_t of) {
@@ -181,7 +183,7 @@ void AddPlaces(const Comparison& c, const Cells& operations, const std::vector<s
     const std::string_view operation = operations.Text("operation", row);
     const int64_t change_ns = operations.Int("own_ns", row);
     const std::string line = LineText(lines, process, operation, change_ns);
-    const std::string name = NameText(names, process, change_ns);
+    const std::string name = NameText(names, process, operation, change_ns);
     if (line.empty() && name.empty()) continue;
     section->after.push_back("In " + Operation(operation) + ": " + line +
                              (line.empty() || name.empty() ? "" : "; ") + name + ".");
@@ -291,8 +293,8 @@ void AddCounts(const Comparison& c, const DocumentSize& size, report::Document* 
     section.after.push_back(std::to_string(changed - size.names) +
                             " more names: table diff_step_names.");
   }
-  if (names.rows() == 0) return;
   if (section.grid.rows.empty()) {
+    if (names.rows() == 0) return;
     section.heading = "Counts per step";
     section.grid = {};
     section.before = {

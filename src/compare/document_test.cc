@@ -108,6 +108,94 @@ TEST(Document, SaysThatNoCountChangedOnlyWhereThereAreSome) {
   EXPECT_EQ(SectionOf(nothing, "Counts per step"), nullptr);
 }
 
+// Operations of a step; a part of those with `extra` is a span of that name. In every other step
+// they take `seldom` longer.
+struct Length {
+  const char* operation;
+  int64_t ns;
+  bool extra = false;
+};
+TestTrace Operations(const std::vector<Length>& lengths, int64_t seldom = 0) {
+  TestTrace t;
+  const trace::ProcessId process = t.Process("p1", 0, 10'000'000);
+  const trace::TrackId thread = t.Thread(process);
+  t.process(process).lead = thread;
+  const auto work = t.Name("work", trace::Kind::kSpan, trace::Layer::kPython);
+  const auto extra = t.Name("extra", trace::Kind::kSpan, trace::Layer::kFramework);
+  for (int64_t s = 0, at = 0; s < 24; ++s) {
+    const int64_t begin = at;
+    for (const Length& length : lengths) {
+      const int64_t end = at + length.ns + (s % 2 == 0 ? seldom : 0);
+      t.Operation(thread, length.operation, at, end);
+      if (length.extra) t.Span(thread, end - 3000, end, extra);
+      at = end;
+    }
+    t.Span(thread, begin, at, work);
+    t.Step(process, begin, at, 3);
+  }
+  return t;
+}
+
+std::string AfterStep(const report::Document& document) {
+  const report::Section* section = SectionOf(document, "A step of");
+  std::string out;
+  for (const std::string& sentence :
+       section == nullptr ? std::vector<std::string>() : section->after) {
+    out += sentence + "\n";
+  }
+  return out;
+}
+
+// A function that is called in one operation says nothing of another one that grew as much.
+TEST(Document, NamesWhatIsCalledInTheOperationItself) {
+  const auto made = [](int64_t ns, bool extra) {
+    return Operations({{"data", ns},
+                       {"model", ns, extra},
+                       {"act", 9000},
+                       {"log", 9000},
+                       {"save", 9000},
+                       {"rest", 9000}});
+  };
+  Recording a(made(10'000, false)), b(made(13'000, true));
+  const std::string text = AfterStep(MakeDocument(CompareTwo(a, b), {}));
+  EXPECT_NE(text.find("In model: extra, +3.000"), std::string::npos) << text;
+  EXPECT_EQ(text.find("In data: extra"), std::string::npos) << text;
+}
+
+TEST(Document, OfEqualRunsNoneHasMoreBeyondUndisturbedSteps) {
+  Recording busy(Operations({{"data", 10'000}, {"model", 10'000}}, 20'000));
+  const std::string text = AfterStep(MakeDocument(CompareTwo(busy, busy), {}));
+  EXPECT_NE(text.find("The mean step took 1.96 (A) and 1.96 times (B)"), std::string::npos) << text;
+  EXPECT_EQ(text.find("Of what B has"), std::string::npos) << text;
+}
+
+// Allocations are no spans, which have names.
+TEST(Document, ListsCountsThatChangedWhereNothingHasAName) {
+  const auto made = [](int count) {
+    std::string text = "process p window=0..100000\nthread main tid=1 main\n";
+    for (int64_t s = 0; s < 24; ++s) {
+      text += "step step " + std::to_string(1000 * s) + " " + std::to_string(1000 * s + 1000) +
+              " level=2\n";
+      for (int i = 0; i < count; ++i) {
+        for (const char* bytes : {"64", "-64"}) {
+          text += "instant [memory] " + std::to_string(1000 * s + i) + "\narg Bytes " + bytes +
+                  "\narg \"Device Type\" 1\narg \"Device Id\" 0\n";
+        }
+      }
+    }
+    return text;
+  };
+  const trace::Trace traces[] = {analyze::testing::Parse(made(1)),
+                                 analyze::testing::Parse(made(2))};
+  const analyze::Context contexts[] = {analyze::Context(traces[0]), analyze::Context(traces[1])};
+  const compare::Run runs[] = {{&traces[0], &contexts[0]}, {&traces[1], &contexts[1]}};
+  const report::Document document = MakeDocument(Compare({{runs, 1}, {runs + 1, 1}}), {});
+  const report::Section* section = SectionOf(document, "Counts per step that changed");
+  ASSERT_NE(section, nullptr);
+  EXPECT_EQ(section->grid.rows[0][0], "allocated bytes");
+  EXPECT_EQ(section->grid.rows[1][0], "allocations");
+}
+
 TEST(Differences, AreThoseOfSettingsAndSourcesAndOfNothingElse) {
   const auto with = [](const std::vector<std::pair<const char*, const char*>>& facts,
                        const char* state) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "src/analyze/amounts.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/tables.h"
 #include "src/compare/divide.h"
@@ -53,7 +54,7 @@ void AddRun(const Run& run, const Keyed& keyed, std::map<Key, Figures>* sums) {
     figures.resize(keyed.figures.size());
     for (size_t f = 0; f < keyed.figures.size(); ++f) {
       const int64_t cell = table->integers(keyed.figures[f])[row];
-      if (cell != analyze::kMissing) figures[f] += cell;
+      analyze::AddTo(&figures[f], cell == analyze::kMissing ? analyze::kTooMuch : cell);
     }
   }
 }
@@ -61,10 +62,11 @@ void AddRun(const Run& run, const Keyed& keyed, std::map<Key, Figures>* sums) {
 std::map<Key, Figures> SideOf(std::span<const Run> runs, const Keyed& keyed) {
   std::map<Key, Figures> sums;
   for (const Run& run : runs) AddRun(run, keyed, &sums);
-  if (runs.size() == 1) return sums;
   for (auto& [key, figures] : sums) {
     for (int64_t& figure : figures) {
-      figure = DivideExactly({figure}, static_cast<int64_t>(runs.size())).front();
+      figure = figure == analyze::kTooMuch
+                   ? analyze::kMissing
+                   : DivideExactly({figure}, static_cast<int64_t>(runs.size())).front();
     }
   }
   return sums;
@@ -74,6 +76,16 @@ struct Row {
   Key key;
   Both<bool> there;
   Both<Figures> figures;
+
+  // B - A; kMissing where one of them is not known.
+  int64_t Change(size_t f) const {
+    const int64_t of_a = figures.a[f], of_b = figures.b[f];
+    return of_a == analyze::kMissing || of_b == analyze::kMissing ? analyze::kMissing : of_b - of_a;
+  }
+  int64_t Size() const {  // of the change of its last figure
+    const int64_t change = Change(figures.a.size() - 1);
+    return change == analyze::kMissing ? 0 : std::abs(change);
+  }
 };
 
 std::vector<Row> RowsOf(const Sides& sides, const Keyed& keyed) {
@@ -93,10 +105,8 @@ std::vector<Row> RowsOf(const Sides& sides, const Keyed& keyed) {
     row.figures.b.resize(keyed.figures.size());
     out.push_back(std::move(row));
   }
-  std::stable_sort(out.begin(), out.end(), [](const Row& x, const Row& y) {
-    return std::abs(x.figures.b.back() - x.figures.a.back()) >
-           std::abs(y.figures.b.back() - y.figures.a.back());
-  });
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Row& x, const Row& y) { return x.Size() > y.Size(); });
   return out;
 }
 
@@ -110,8 +120,7 @@ analyze::Table MakeKeyed(const Sides& sides, const Keyed& keyed) {
   for (const Row& row : RowsOf(sides, keyed)) {
     Figures figures;
     for (size_t f = 0; f < keyed.figures.size(); ++f) {
-      const int64_t a = row.figures.a[f], b = row.figures.b[f];
-      figures.insert(figures.end(), {a, b, b - a});
+      figures.insert(figures.end(), {row.figures.a[f], row.figures.b[f], row.Change(f)});
     }
     table.Add(row.key, row.there.a && row.there.b ? "both" : row.there.a ? "A" : "B", figures);
   }

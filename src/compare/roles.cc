@@ -3,70 +3,115 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <string>
+#include <tuple>
+#include <utility>
 
 namespace crosscut::compare {
 namespace {
 
-// What tells one process's role, by process of one run: a text that another run has, too, where a
-// process has the same role in it.
-struct Keys {
-  std::vector<std::string> key, label;
-  std::vector<uint32_t> order;  // parents first, siblings by their start
-};
+constexpr size_t kNone = SIZE_MAX;
 
-std::string ProgramOf(const trace::Trace& trace, const trace::Process& process) {
-  const std::string_view name = trace.text(process.name);
-  return std::string(name.empty() ? trace.text(process.key) : name);
+std::string ProgramOf(const trace::Trace& trace, uint32_t process) {
+  const trace::Process& of = trace.processes[process];
+  const std::string_view name = trace.text(of.name);
+  return std::string(name.empty() ? trace.text(of.key) : name);
 }
 
-class KeyMaker {
+// The processes of a trace, parents first, siblings by their start.
+class Family {
  public:
-  explicit KeyMaker(const trace::Trace& trace) : trace_(trace) {
-    const size_t n = trace.processes.size();
-    keys_.key.resize(n);
-    keys_.label.resize(n);
-    by_start_.resize(n);
-    std::iota(by_start_.begin(), by_start_.end(), 0);
-    std::stable_sort(by_start_.begin(), by_start_.end(), [&](uint32_t x, uint32_t y) {
+  explicit Family(const trace::Trace& trace)
+      : children_(trace.processes.size()), seen_(trace.processes.size()) {
+    std::vector<uint32_t> by_start(trace.processes.size());
+    std::iota(by_start.begin(), by_start.end(), 0);
+    std::stable_sort(by_start.begin(), by_start.end(), [&](uint32_t x, uint32_t y) {
       return trace.processes[x].start_ns < trace.processes[y].start_ns;
     });
-    const auto root = std::find_if(by_start_.begin(), by_start_.end(),
-                                   [&](uint32_t p) { return !trace.processes[p].parent.valid(); });
-    if (root != by_start_.end()) Add(*root, "", "");
-    for (const uint32_t p : by_start_) {  // a circle of parents is no tree: taken as it comes
-      if (keys_.key[p].empty() && !trace.processes[p].parent.valid()) Add(p, "", "");
+    std::vector<uint32_t> roots;
+    for (const uint32_t p : by_start) {
+      const trace::ProcessId parent = trace.processes[p].parent;
+      (parent.valid() ? children_[parent.value] : roots).push_back(p);
     }
-    for (const uint32_t p : by_start_) {
-      if (keys_.key[p].empty()) Add(p, "", "");
-    }
+    for (const uint32_t p : roots) Add(p);
+    for (const uint32_t p : by_start) Add(p);  // a circle of parents is no tree: taken as it comes
   }
 
-  Keys Take() { return std::move(keys_); }
+  struct Member {
+    uint32_t process;
+    size_t parent;  // its place; kNone: none that stands before it
+  };
+  const std::vector<Member>& members() const { return members_; }
 
  private:
-  void Add(uint32_t p, const std::string& parent, const std::string& parents_program) {
-    const trace::Process& process = trace_.processes[p];
-    const std::string program = ProgramOf(trace_, process);
-    const bool first = keys_.order.empty();
-    const bool child = !parents_program.empty();
-    const bool same = child && program == parents_program;
-    const std::string kind = parent + "/" + (first ? "" : same ? "=" : program);
-    const int number = ++numbers_[kind];
-    keys_.key[p] = kind + "#" + std::to_string(number);
-    const std::string label = same ? program + ", child" : program;
-    const int namesakes = ++labels_[label];
-    keys_.label[p] = same || namesakes > 1 ? label + " " + std::to_string(namesakes) : label;
-    keys_.order.push_back(p);
-    for (const uint32_t c : by_start_) {
-      const bool mine = trace_.processes[c].parent.valid() && trace_.processes[c].parent.value == p;
-      if (mine && keys_.key[c].empty()) Add(c, keys_.key[p], program);
+  void Add(uint32_t root) {
+    std::vector<Member> next{{root, kNone}};
+    while (!next.empty()) {
+      const Member member = next.back();
+      next.pop_back();
+      if (seen_[member.process]) continue;
+      seen_[member.process] = true;
+      const std::vector<uint32_t>& children = children_[member.process];
+      for (auto child = children.rbegin(); child != children.rend(); ++child) {
+        next.push_back({*child, members_.size()});
+      }
+      members_.push_back(member);
     }
   }
 
-  const trace::Trace& trace_;
-  Keys keys_;
-  std::vector<uint32_t> by_start_;
-  std::map<std::string, int> numbers_, labels_;
+  std::vector<std::vector<uint32_t>> children_;
+  std::vector<bool> seen_;
+  std::vector<Member> members_;
+};
+
+// Gives each process of a run after the other its role.
+class Matcher {
+ public:
+  explicit Matcher(const Sides& sides) : sides_(sides) {}
+
+  void Add(const trace::Trace& trace, bool is_a, size_t run) {
+    std::map<Kind, int> numbers;
+    std::map<std::string, int> labels;
+    std::vector<size_t> roles;  // by place in the family
+    const Family family(trace);
+    for (const auto& [process, parent] : family.members()) {
+      const std::string program = ProgramOf(trace, process);
+      const bool same =
+          parent != kNone && program == ProgramOf(trace, family.members()[parent].process);
+      const Kind kind = {parent == kNone ? kNone : roles[parent],
+                         roles.empty() ? How::kFirst
+                         : same        ? How::kAsParent
+                                       : How::kProgram,
+                         roles.empty() || same ? "" : program};
+      const auto [at, fresh] = index_.try_emplace({kind, ++numbers[kind]}, roles_.size());
+      const std::string label = same ? program + ", child" : program;
+      const int namesakes = ++labels[label];
+      if (fresh) {
+        AddRole(same || namesakes > 1 ? label + " " + std::to_string(namesakes) : label);
+      }
+      Role& role = roles_[at->second];
+      (is_a ? role.processes.a : role.processes.b)[run] = trace::ProcessId{process};
+      roles.push_back(at->second);
+    }
+  }
+  std::vector<Role> Take() { return std::move(roles_); }
+
+ private:
+  enum class How { kFirst, kAsParent, kProgram };
+  using Kind = std::tuple<size_t, How, std::string>;  // the parent's role
+
+  void AddRole(std::string label) {
+    const int namesakes = ++labels_[label];
+    if (namesakes > 1) label += " (" + std::to_string(namesakes) + ")";
+    roles_.push_back({label, {}});
+    roles_.back().processes.a.resize(sides_.a.size());
+    roles_.back().processes.b.resize(sides_.b.size());
+  }
+
+  const Sides& sides_;
+  std::vector<Role> roles_;
+  std::map<std::pair<Kind, int>, size_t> index_;
+  std::map<std::string, int> labels_;
 };
 
 }  // namespace
@@ -76,30 +121,10 @@ bool Role::Has(const std::vector<trace::ProcessId>& side) const {
 }
 
 std::vector<Role> MatchRoles(const Sides& sides) {
-  std::vector<Role> roles;
-  std::map<std::string, size_t> index;
-  std::map<std::string, int> labels;
-  const auto add = [&](std::span<const Run> runs, bool is_a) {
-    for (size_t r = 0; r < runs.size(); ++r) {
-      const Keys keys = KeyMaker(*runs[r].trace).Take();
-      for (const uint32_t p : keys.order) {
-        const auto [at, fresh] = index.try_emplace(keys.key[p], roles.size());
-        if (fresh) {
-          const int namesakes = ++labels[keys.label[p]];
-          std::string label = keys.label[p];
-          if (namesakes > 1) label += " (" + std::to_string(namesakes) + ")";
-          roles.push_back({label, {}});
-          roles.back().processes.a.resize(sides.a.size());
-          roles.back().processes.b.resize(sides.b.size());
-        }
-        Role& role = roles[at->second];
-        (is_a ? role.processes.a : role.processes.b)[r] = trace::ProcessId{p};
-      }
-    }
-  };
-  add(sides.a, true);
-  add(sides.b, false);
-  return roles;
+  Matcher matcher(sides);
+  for (size_t r = 0; r < sides.a.size(); ++r) matcher.Add(*sides.a[r].trace, true, r);
+  for (size_t r = 0; r < sides.b.size(); ++r) matcher.Add(*sides.b[r].trace, false, r);
+  return matcher.Take();
 }
 
 }  // namespace crosscut::compare

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "src/compare/run.h"
@@ -15,6 +17,21 @@ struct Role {
 
   bool Has(const std::vector<trace::ProcessId>& side) const;
   bool on_both() const { return Has(processes.a) && Has(processes.b); }
+};
+
+// By label; null where there is none.
+class RolesByLabel {
+ public:
+  explicit RolesByLabel(const std::vector<Role>& roles) {
+    for (const Role& role : roles) roles_.emplace(role.label, &role);
+  }
+  const Role* Find(const std::string& label) const {
+    const auto at = roles_.find(label);
+    return at == roles_.end() ? nullptr : at->second;
+  }
+
+ private:
+  std::unordered_map<std::string_view, const Role*> roles_;
 };
 
 // A process is what it is by its parent's role, by its program (or that it is its parent's), and by

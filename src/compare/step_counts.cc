@@ -16,6 +16,7 @@
 #include "src/analyze/steps/span_sums.h"
 #include "src/analyze/steps/step_classes.h"
 #include "src/compare/divide.h"
+#include "src/trace/spans_around.h"
 
 namespace crosscut::compare {
 namespace {
@@ -27,10 +28,23 @@ using analyze::Text;
 
 constexpr size_t kMostCounted = 2000;  // steps of one run
 
+// In which operation all of some things are.
+struct Place {
+  bool any = false;
+  std::string operation;  // "": in none, or not all in the same
+
+  void Add(const Place& more) {
+    if (!more.any) return;
+    if (any && operation != more.operation) return operation.clear();
+    *this = more;
+  }
+};
+
 // What is counted in some steps.
 struct Tally {
   int64_t count = 0, low = 0, high = 0, ns = 0;
   size_t seen = 0;  // steps that were added; the others have none
+  Place place;
 
   void Add(int64_t in_step, int64_t step_ns) {
     low = seen == 0 ? in_step : std::min(low, in_step);
@@ -45,6 +59,7 @@ struct Tally {
     count += more.count;
     ns += more.ns;
     seen += more.seen;
+    place.Add(more.place);
   }
   void Complete(size_t steps) {
     if (seen < steps) low = 0;
@@ -105,30 +120,6 @@ Both<std::vector<Counted>> SelectBoth(const Sides& sides, const Role& role,
   return {};
 }
 
-Tallies CountNames(const Counted& counted) {
-  const trace::Trace& trace = *counted.run->trace;
-  const trace::Process& process = trace.processes[counted.process];
-  analyze::StepClasses each;  // each step is a class of its own, so its spans are summed alone
-  each.of_step.assign(process.steps.size(), analyze::StepClasses::kNone);
-  for (const uint32_t s : counted.steps) {
-    each.of_step[s] = static_cast<uint32_t>(each.classes.size());
-    each.classes.push_back({"", process.steps[s].kind});
-  }
-  const auto& tracks = counted.run->context->Shared<Accounting>().tracks[counted.process];
-  Tallies out;
-  for (const analyze::SpanName& name :
-       analyze::SumSpans(trace, tracks, process, counted.samples, each).names) {
-    if (name.sums.empty()) continue;
-    Tally& tally =
-        out[{std::string(trace::LayerName(name.layer)), std::string(trace.text(name.text))}];
-    Tally of_name;
-    for (const analyze::SpanSum& sum : name.sums) of_name.Add(sum.count, sum.ns);
-    of_name.Complete(counted.steps.size());
-    tally.Add(of_name);
-  }
-  return out;
-}
-
 // Finds the counted step at a time.
 class StepFinder {
  public:
@@ -151,6 +142,94 @@ class StepFinder {
  private:
   std::vector<trace::Interval> steps_;
 };
+
+// When an event was begun on the host: it, or what launched it.
+int64_t BegunAt(const trace::Trace& trace, const analyze::DeviceEvent& event) {
+  if (!event.launched()) return event.begin_ns;
+  return trace.tracks[event.launch_track.value].spans.begin_ns[event.launch];
+}
+
+// In which operations of the lead things of each name are begun.
+class Places {
+ public:
+  explicit Places(const Counted& counted)
+      : trace_(*counted.run->trace),
+        finder_(counted),
+        lead_(trace_.processes[counted.process].lead),
+        operations_(trace_,
+                    [this](trace::TrackId track, trace::SpanIndex span) {
+                      const auto name = trace_.tracks[track.value].spans.name[span];
+                      return trace_.name(name).kind == trace::Kind::kOperation;
+                    }),
+        by_name_(trace_.names.size()) {
+    if (lead_.value >= trace_.tracks.size()) return;
+    const trace::OpenSpans open(trace_.tracks[lead_.value].spans);
+    const auto& tracks = counted.run->context->Shared<Accounting>().tracks[counted.process];
+    for (const std::vector<uint32_t>* some : {&tracks.host, &tracks.async}) {
+      for (const uint32_t t : *some) {
+        const trace::Spans& spans = trace_.tracks[t].spans;
+        for (trace::SpanIndex s = 0; s < spans.size(); ++s) {
+          Add(open, spans.name[s], spans.begin_ns[s]);
+        }
+      }
+    }
+    for (const analyze::DeviceEvent& event :
+         counted.run->context->Shared<analyze::DeviceWork>().events({counted.process})) {
+      Add(open, trace_.tracks[event.track.value].spans.name[event.span], BegunAt(trace_, event));
+    }
+  }
+  // By NameId.
+  const Place& Of(size_t name) const { return by_name_[name]; }
+
+ private:
+  void Add(const trace::OpenSpans& open, trace::NameId name, int64_t at) {
+    Place& place = by_name_[name.value];
+    if (place.any && place.operation.empty()) return;  // it is known that it is in no single one
+    if (finder_.At(at) == SIZE_MAX) return;
+    const trace::SpanIndex around = operations_.Of(lead_, open.InnermostAt(at));
+    const trace::Spans& spans = trace_.tracks[lead_.value].spans;
+    place.Add({true, around == trace::kNoSpan ? std::string()
+                                              : std::string(trace_.name_text(spans.name[around]))});
+  }
+
+  const trace::Trace& trace_;
+  const StepFinder finder_;
+  const trace::TrackId lead_;
+  trace::SpansAround operations_;
+  std::vector<Place> by_name_;
+};
+
+Tallies CountNames(const Counted& counted) {
+  const trace::Trace& trace = *counted.run->trace;
+  const trace::Process& process = trace.processes[counted.process];
+  analyze::StepClasses each;  // each step is a class of its own, so its spans are summed alone
+  each.of_step.assign(process.steps.size(), analyze::StepClasses::kNone);
+  for (const uint32_t s : counted.steps) {
+    each.of_step[s] = static_cast<uint32_t>(each.classes.size());
+    each.classes.push_back({"", process.steps[s].kind});
+  }
+  const auto& tracks = counted.run->context->Shared<Accounting>().tracks[counted.process];
+  Tallies out;
+  for (const analyze::SpanName& name :
+       analyze::SumSpans(trace, tracks, process, counted.samples, each).names) {
+    if (name.sums.empty()) continue;
+    Tally& tally =
+        out[{std::string(trace::LayerName(name.layer)), std::string(trace.text(name.text))}];
+    Tally of_name;
+    for (const analyze::SpanSum& sum : name.sums) of_name.Add(sum.count, sum.ns);
+    of_name.Complete(counted.steps.size());
+    tally.Add(of_name);
+  }
+  const Places places(counted);
+  for (size_t n = 0; n < trace.names.size(); ++n) {
+    const trace::Name& name = trace.names[n];
+    if (name.kind != trace::Kind::kSpan || !places.Of(n).any) continue;
+    const auto of_name =
+        out.find({std::string(trace::LayerName(name.layer)), std::string(trace.text(name.text))});
+    if (of_name != out.end()) of_name->second.place.Add(places.Of(n));
+  }
+  return out;
+}
 
 class ThingCounter {
  public:
@@ -202,12 +281,9 @@ class ThingCounter {
     std::set<std::pair<uint32_t, trace::SpanIndex>> launches;
     for (const analyze::DeviceEvent& event : work->events) {
       if (!event.work()) continue;
-      int64_t at = event.begin_ns;
-      if (event.launched()) {
-        at = trace.tracks[event.launch_track.value].spans.begin_ns[event.launch];
-        if (launches.insert({event.launch_track.value, event.launch}).second) {
-          Add("launches", at, 1);
-        }
+      const int64_t at = BegunAt(trace, event);
+      if (event.launched() && launches.insert({event.launch_track.value, event.launch}).second) {
+        Add("launches", at, 1);
       }
       const bool computes = event.type == analyze::WorkType::kComputation;
       const bool copies = event.type == analyze::WorkType::kCopy;
@@ -271,10 +347,10 @@ std::vector<Row> RowsOf(const Sides& sides, const std::vector<Role>& roles,
                         const std::vector<RoleSteps>& steps,
                         const std::function<Tallies(const Counted&)>& count) {
   std::vector<Row> out;
+  const RolesByLabel by_label(roles);
   for (const RoleSteps& of : steps) {
-    const auto role = std::find_if(roles.begin(), roles.end(),
-                                   [&](const Role& r) { return r.label == of.process; });
-    if (role == roles.end() || of.kind.empty()) continue;
+    const Role* const role = by_label.Find(of.process);
+    if (role == nullptr || of.kind.empty()) continue;
     const Both<std::vector<Counted>> counted = SelectBoth(sides, *role, of.kind);
     const Both<int64_t> selected = {CountSteps(counted.a), CountSteps(counted.b)};
     std::map<Key, Row> rows;
@@ -320,12 +396,14 @@ analyze::Table StepNamesTable(const Sides& sides, const std::vector<Role>& roles
     return std::abs(x.b_ns() - x.a_ns()) > std::abs(y.b_ns() - y.a_ns());
   });
   analyze::TableRows table("diff_step_names", Text("process"), Text("layer"), Text("name"),
-                           Text("found"), Several<Integer>(kCounts), Integer("a_ns"),
-                           Integer("b_ns"), Integer("change_ns"));
+                           Text("operation"), Text("found"), Several<Integer>(kCounts),
+                           Integer("a_ns"), Integer("b_ns"), Integer("change_ns"));
   for (const Row& row : rows) {
     const char* found = row.tally.a.count == 0 ? "B" : row.tally.b.count == 0 ? "A" : "both";
-    table.Add(row.process, row.key.first, row.key.second, found, CountsOf(row), row.a_ns(),
-              row.b_ns(), row.b_ns() - row.a_ns());
+    Place place = row.tally.a.place;
+    place.Add(row.tally.b.place);
+    table.Add(row.process, row.key.first, row.key.second, place.operation, found, CountsOf(row),
+              row.a_ns(), row.b_ns(), row.b_ns() - row.a_ns());
   }
   return table.Make();
 }

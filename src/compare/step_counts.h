@@ -20,8 +20,10 @@ namespace crosscut::compare {
 analyze::Table StepCountsTable(const Sides& sides, const std::vector<Role>& roles,
                                const std::vector<RoleSteps>& steps);
 
-// The same for each name, and its time: process, layer, name, found ("both", "A", "B"), a_steps,
-// ..., changed, a_ns, b_ns, change_ns: nanoseconds per step, inclusive, as recorded.
+// The same for each name, and its time: process, layer, name, operation, found ("both", "A", "B"),
+// a_steps, ..., changed, a_ns, b_ns, change_ns: nanoseconds per step, inclusive, as recorded.
+// `operation`: the lead's innermost one, if they are all begun in one; of work on a device,
+// launched.
 analyze::Table StepNamesTable(const Sides& sides, const std::vector<Role>& roles,
                               const std::vector<RoleSteps>& steps);
 

@@ -73,9 +73,14 @@ struct Part {
   int64_t samples = 0;
 };
 
-Part PartOf(const Lines& lines, const std::string& line, double operation_ns) {
+Seen SumOf(const Lines& lines) {
   Seen all;
   for (const auto& [name, seen] : lines) all.Add(seen);
+  return all;
+}
+
+// `all`: what samples saw of all of them.
+Part PartOf(const Lines& lines, const Seen& all, const std::string& line, double operation_ns) {
   const auto at = lines.find(line);
   const Seen of = at == lines.end() ? Seen() : at->second;
   if (all.ns <= 0) return {0, 0, operation_ns, 0};
@@ -98,23 +103,35 @@ struct Row {
   }
 };
 
-void AddRows(const Sides& sides, const Role& role, const RoleSteps& steps,
-             const analyze::Table& operations, std::vector<Row>* rows) {
+// The rows of diff_step_operations, and which are of a process.
+struct Operations {
+  analyze::Table table;
+  std::map<std::string_view, std::vector<size_t>> rows_of;
+
+  explicit Operations(const std::vector<RoleSteps>& steps) : table(StepOperationsTable(steps)) {
+    for (size_t row = 0; row < table.rows(); ++row) {
+      rows_of[table.texts("process")[row]].push_back(row);
+    }
+  }
+};
+
+void AddRows(const Sides& sides, const Role& role, const RoleSteps& steps, Operations* operations,
+             std::vector<Row>* rows) {
   const Both<std::map<std::string, Lines>> lines = {
       LinesOf(sides.a, role.processes.a, steps, steps.runs.a),
       LinesOf(sides.b, role.processes.b, steps, steps.runs.b)};
   if (lines.a.empty() || lines.b.empty()) return;
-  for (size_t row = 0; row < operations.rows(); ++row) {
-    const std::string& operation = operations.texts("operation")[row];
-    if (operations.texts("process")[row] != role.label) continue;
+  for (const size_t row : operations->rows_of[role.label]) {
+    const std::string& operation = operations->table.texts("operation")[row];
     const auto ns = [&](const char* column) {
-      return static_cast<double>(operations.integers(column)[row]);
+      return static_cast<double>(operations->table.integers(column)[row]);
     };
     const auto of = [&](const std::map<std::string, Lines>& side) {
       const auto at = side.find(operation);
       return at == side.end() ? Lines() : at->second;
     };
     const Both<Lines> here = {of(lines.a), of(lines.b)};
+    const Both<Seen> seen_here = {SumOf(here.a), SumOf(here.b)};
     Lines all = here.a;
     all.insert(here.b.begin(), here.b.end());
     for (const auto& [line, seen] : all) {
@@ -123,7 +140,8 @@ void AddRows(const Sides& sides, const Role& role, const RoleSteps& steps,
                        role.label,
                        operation,
                        line,
-                       {PartOf(here.a, line, ns("a_ns")), PartOf(here.b, line, ns("b_ns"))}});
+                       {PartOf(here.a, seen_here.a, line, ns("a_ns")),
+                        PartOf(here.b, seen_here.b, line, ns("b_ns"))}});
     }
   }
 }
@@ -132,13 +150,13 @@ void AddRows(const Sides& sides, const Role& role, const RoleSteps& steps,
 
 analyze::Table StepLinesTable(const Sides& sides, const std::vector<Role>& roles,
                               const std::vector<RoleSteps>& steps) {
-  const analyze::Table operations = StepOperationsTable(steps);
+  Operations operations(steps);
   std::vector<Row> rows;
+  const RolesByLabel by_label(roles);
   for (const RoleSteps& of_role : steps) {
-    const auto role = std::find_if(roles.begin(), roles.end(),
-                                   [&](const Role& r) { return r.label == of_role.process; });
-    if (role == roles.end() || !of_role.why_not.empty()) continue;
-    AddRows(sides, *role, of_role, operations, &rows);
+    const Role* const role = by_label.Find(of_role.process);
+    if (role == nullptr || !of_role.why_not.empty()) continue;
+    AddRows(sides, *role, of_role, &operations, &rows);
   }
   std::stable_sort(rows.begin(), rows.end(), [](const Row& x, const Row& y) {
     if (x.steps != y.steps) return x.steps < y.steps;  // in their order

@@ -1,5 +1,6 @@
 #include "src/compare/step_tables.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>
@@ -175,10 +176,13 @@ analyze::Table StepOperationsTable(const std::vector<RoleSteps>& roles) {
   std::vector<Row> rows = Together(AllRows(roles), [](const Row& x, const Row& y) {
     return x.role == y.role && x.key.operation == y.key.operation;
   });
+  std::map<std::pair<const RoleSteps*, std::string_view>, const OperationChange*> changes;
+  for (const RoleSteps& role : roles) {
+    for (const OperationChange& o : role.change.operations) changes[{&role, o.operation}] = &o;
+  }
   for (Row& row : rows) {
-    for (const OperationChange& o : row.role->change.operations) {
-      if (o.operation == row.key.operation) row.operation = &o;
-    }
+    const auto change = changes.find({row.role, row.key.operation});
+    if (change != changes.end()) row.operation = change->second;
   }
   std::map<std::pair<const RoleSteps*, std::string>, std::string> renames;
   for (const RoleSteps& role : roles) {

@@ -21,6 +21,8 @@ struct RoleSteps {
   std::vector<Rename> renames;
   std::string why_not;      // why no change is told of them; "" where one is
   bool as_a_whole = false;  // one side states no operations, so `runs` has none
+  // They take at least half the time of the steps of the role that takes longest.
+  bool takes_long = false;
 };
 
 // process, kind, a_steps, b_steps, a_ns, b_ns, change_ns, a_corrected_ns, b_corrected_ns,

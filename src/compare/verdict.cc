@@ -67,13 +67,13 @@ struct Reach {
 };
 
 Reach ReachOf(double ns, double half, Scale scale) {
-  if (scale == Scale::kLinear) return {half, half};
+  if (scale == Scale::kLinear) return {std::min(half, std::max(ns, 0.0)), half};
   const double factor = std::exp(std::min(half, kMostLog));
   return {ns - ns / factor, ns * factor - ns};
 }
 
 void SetReach(const Reach& reach, Change* change) {
-  change->low = std::max(change->ns() - reach.below, -change->a);
+  change->low = std::max(change->ns() - reach.below, change->least);
   change->high = change->ns() + reach.above;
 }
 
@@ -99,6 +99,7 @@ Change CompareFigures(const Both<Figures>& figures, double spread) {
   };
   const Reach of_a = reach(figures.a, a), of_b = reach(figures.b, b);
   Change out{MeanOf(figures.a), MeanOf(figures.b)};
+  out.least = -out.a - of_a.above;
   SetReach(Combine(of_b, {of_a.above, of_a.below}), &out);
   return out;
 }
@@ -142,8 +143,9 @@ Both<std::vector<double>> PacesOf(const std::vector<Operation>& operations, cons
   std::vector<const Operation*> tell;
   for (const Operation& o : operations) {
     const auto long_enough = [](const Figures& figures, double of_step) {
-      return std::all_of(figures.begin(), figures.end(),
-                         [&](const Figure& f) { return f.works_ns() > kLeastOfPace * of_step; });
+      return std::all_of(figures.begin(), figures.end(), [&](const Figure& f) {
+        return f.works_ns() > kLeastOfPace * std::max(of_step, 0.0);
+      });
     };
     if (long_enough(o.figures.a, step.a) && long_enough(o.figures.b, step.b)) tell.push_back(&o);
   }

@@ -174,6 +174,9 @@ Frame PythonFrame(std::string_view text) {
   return parsed.ec == std::errc() && parsed.ptr == end ? frame : Frame{text};
 }
 
+// Of the stacks of a thread: so many, and so many for each.
+constexpr uint64_t kMostFrames = 8 << 20, kMostPerStack = 64;
+
 class PprofWriter {
  public:
   PprofWriter(const trace::Trace& trace, Sink* sink)
@@ -209,6 +212,8 @@ class PprofWriter {
   }
 
  private:
+  using Node = trace::StackTree::Node;
+
   bool HasSamples() const {
     if (!samples_.any()) return false;
     bool found = false;
@@ -257,19 +262,50 @@ class PprofWriter {
   void AddSpans(const trace::Track& track) {
     const std::vector<trace::StackTree::Node> nodes = FullStacks(track, &tree_);
     const std::vector<int64_t> self = trace::SelfTimes(track.spans);
-    std::map<trace::StackTree::Node, Values> stacks;
+    const std::vector<Node> outer = OuterParts(nodes);
+    std::map<std::pair<Node, bool>, Values> stacks;  // and whether they are deeper
     for (size_t i = 0; i < nodes.size(); ++i) {
-      stacks[nodes[i]].count += 1;
-      stacks[nodes[i]].ns += std::max(int64_t{0}, self[i]);
+      const Node node = outer.empty() ? nodes[i] : outer[nodes[i]];
+      Values& values = stacks[{node, node != nodes[i]}];
+      values.count += 1;
+      values.ns += std::max(int64_t{0}, self[i]);
     }
     const auto labels = Labels(track, ThreadName(track));
-    for (const auto& [node, values] : stacks) {
+    for (const auto& [key, values] : stacks) {
+      const auto& [node, deeper] = key;
       Stack stack;
+      if (deeper) stack.push_back(file_.LocationOf({"(deeper calls)"}));
       for (auto at = node; at != trace::StackTree::kRoot; at = tree_.parent(at)) {
         stack.push_back(LocationOf(at));
       }
       file_.Add(stack, values, labels);
     }
+  }
+
+  // What stands for each node: itself, or the one around it beyond which frames would be too many.
+  // Empty where none is.
+  std::vector<Node> OuterParts(std::vector<Node> nodes) {
+    for (auto node = static_cast<Node>(depth_.size()); node < tree_.size(); ++node) {
+      depth_.push_back(depth_[tree_.parent(node)] + 1);  // a node is younger than its parent
+    }
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    std::vector<size_t> stacks;  // that are so deep
+    for (const Node node : nodes) {
+      stacks.resize(std::max<size_t>(stacks.size(), depth_[node] + 1));
+      ++stacks[depth_[node]];
+    }
+    uint64_t frames = 0, deeper = nodes.size();
+    size_t most = 0;
+    for (; most < stacks.size() && frames <= kMostFrames + kMostPerStack * nodes.size(); ++most) {
+      deeper -= stacks[most];
+      frames += deeper;
+    }
+    std::vector<Node> outer(most == stacks.size() ? 0 : depth_.size());
+    for (Node node = 1; node < outer.size(); ++node) {
+      outer[node] = depth_[node] <= most ? node : outer[tree_.parent(node)];
+    }
+    return outer;
   }
 
   uint64_t LocationOf(trace::StackTree::Node node) {
@@ -303,7 +339,8 @@ class PprofWriter {
   const trace::SampleReader samples_;
   trace::StackTree tree_;
   PprofFile file_;
-  std::vector<uint64_t> by_node_;  // locations; 0: not made yet
+  std::vector<uint64_t> by_node_;      // locations; 0: not made yet
+  std::vector<uint32_t> depth_ = {0};  // by node
 };
 
 }  // namespace

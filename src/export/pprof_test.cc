@@ -127,5 +127,37 @@ TEST(Pprof, HasOnlyTextsThatProto3Allows) {
               ElementsAre("bad \xef\xbf\xbd\xef\xbf\xbd name [t] 1 1"));
 }
 
+// Each stack with all its frames would be a square of the depth.
+TEST(Pprof, OfVeryDeepCallsTheOuterPartsAreWritten) {
+  constexpr int kDeep = 6000;
+  std::string text = "# crosscut trace\nprocess p pid=1 window=0..20000\nthread main tid=1 main\n";
+  for (int i = 0; i < kDeep; ++i) {
+    text += "span f" + std::to_string(i % 7) + " " + std::to_string(i) + " " +
+            std::to_string(2 * kDeep - i) + " native\n";
+  }
+  const auto trace = trace::ParseText(text);
+  ASSERT_TRUE(trace.ok());
+  std::string out;
+  ASSERT_TRUE(FindExporter("pprof-spans")->write(*trace, MemorySink(&out).get()).ok());
+  uint64_t frames = 0, count = 0, ns = 0;
+  for (protozero::pbf_reader profile(out); profile.next(2);) {
+    for (protozero::pbf_reader sample = profile.get_message(); sample.next();) {
+      if (sample.tag() == 1) {
+        const auto places = sample.get_packed_uint64();
+        frames += static_cast<uint64_t>(std::distance(places.begin(), places.end()));
+      } else if (sample.tag() == 2) {
+        const auto values = sample.get_packed_int64();
+        count += static_cast<uint64_t>(*values.begin());
+        ns += static_cast<uint64_t>(*std::next(values.begin()));
+      } else {
+        sample.skip();
+      }
+    }
+  }
+  EXPECT_LT(frames, 10'000'000u);
+  EXPECT_EQ(count, uint64_t{kDeep});
+  EXPECT_EQ(ns, uint64_t{2 * kDeep});
+}
+
 }  // namespace
 }  // namespace crosscut::exporting

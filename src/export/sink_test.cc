@@ -6,11 +6,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "src/export/exporter.h"
 #include "src/trace/builder.h"
@@ -192,11 +196,13 @@ class CountingSink : public Sink {
   Status Write(std::string_view bytes) override {
     ++writes;
     bytes_ += bytes.size();
+    most = std::max(most, bytes.size());
     return {};
   }
   Status Close() override { return {}; }
   uint64_t bytes() const override { return bytes_; }
   uint64_t writes = 0;
+  size_t most = 0;  // at once
 
  private:
   uint64_t bytes_ = 0;
@@ -219,6 +225,37 @@ TEST(Exporters, WriteMuchAtATime) {
     CountingSink sink;
     (void)exporter.write(trace, &sink);
     EXPECT_LE(sink.writes, 10 + sink.bytes() / 10'000) << exporter.name;
+  }
+}
+
+// A path of four names for each of 83,521 spans. XSpaces name their planes' sizes first.
+TEST(Exporters, HoldNoMoreThanTheyWriteAtOnce) {
+  constexpr int kNames = 17;
+  trace::Builder builder;
+  const trace::ProcessId process = builder.AddProcess("p");
+  trace::TrackBuilder& track = builder.AddTrack(process, trace::TrackKind::kThread);
+  std::vector<trace::NameId> names;
+  for (int i = 0; i < kNames; ++i) {
+    trace::Name name;
+    name.text = builder.Text("a function of the program, number " + std::to_string(i));
+    names.push_back(builder.AddName(name));
+  }
+  int64_t at = 0;
+  const std::function<void(int)> run = [&](int depth) {
+    for (const trace::NameId name : names) {
+      track.Begin(at++, name);
+      if (depth < 4) run(depth + 1);
+      track.End(at++);
+    }
+  };
+  run(1);
+  builder.process(process).end_ns = at;
+  const trace::Trace trace = builder.Finish();
+  for (const char* format : {"chrome", "perfetto", "speedscope", "collapsed", "pprof"}) {
+    CountingSink sink;
+    EXPECT_TRUE(FindExporter(format)->write(trace, &sink).ok()) << format;
+    EXPECT_GT(sink.bytes(), uint64_t{3} << 19) << format;
+    EXPECT_LT(sink.most, size_t{9} << 17) << format;
   }
 }
 

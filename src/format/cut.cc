@@ -527,7 +527,7 @@ class EventsCut {
       const Open& other = open[above - 1];
       const NameAttributes facts = session_->name(other.name);
       if (GoesOnAbove(ended, facts)) {
-        goes_on.insert(goes_on.begin(), other);
+        goes_on.push_back(other);
       } else if (!kept && other.is_kept && tick != 0 && EndsByName(facts)) {
         Keep(thread, tick, std::array<uint64_t, 2>{kEndNamed, other.name});
       } else if (!kept && other.is_kept && tick != 0) {
@@ -535,7 +535,7 @@ class EventsCut {
       }
     }
     open.resize(at - 1);
-    open.insert(open.end(), goes_on.begin(), goes_on.end());
+    open.insert(open.end(), goes_on.rbegin(), goes_on.rend());
     return kept;
   }
 

@@ -215,7 +215,7 @@ enum NameFlags : uint8_t {
   kFlagOverloaded = 8,  // the text's first "." parts an operator's name from its overload's
   kFlagFound = 16,      // a step or operation: an adapter found it, the program did not declare it
   kFlagFrame = 16,      // a span: a call that a hook on calls records (kFrames)
-  kFlagCrosses = 32,    // ends across other spans of its track
+  kFlagCrosses = 32,    // a span or operation: ends across the others of its track
   kFlagAsync = 64,      // its spans lie between two instants: docs/format.md
   kFlagGoesOn = 128,    // a span of it goes on with an earlier span of the same name
 };

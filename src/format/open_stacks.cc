@@ -69,10 +69,9 @@ void OpenStacks::LearnNames(std::span<const uint64_t> words) {
       const NameAttributes facts = NameAttributes::Unpack(words[at + 2]);
       if (facts.kind == kKindStep || facts.kind == kKindPhase) {
         flat_.Add(name);
-      } else if (facts.kind == kKindOperation) {
-        operations_.Add(name);
       } else if (EndsByName(facts)) {
-        crossing_.Add(name);
+        if (facts.kind == kKindOperation) operations_.Add(name);
+        if ((facts.flags & kFlagCrosses) != 0) crossing_.Add(name);
       } else if (facts.probe != 0 && name <= kLastNameCode) {
         hooked_.Add(name);  // a list of all the wide ones could be long
       }

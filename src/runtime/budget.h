@@ -83,8 +83,6 @@ class StepBudget {
 
   // What the recording has cost so far, as a share of the program's own time.
   double Held() const;
-  // The chance with which a run of steps is kept now.
-  double kept() const { return kept_; }
 
  private:
   // Levels are numbered here by how much they record.

@@ -14,6 +14,7 @@
 
 #include "crosscut/crosscut.h"
 #include "src/base/process.h"
+#include "src/base/testing/folder.h"
 #include "src/format/ring.h"
 #include "src/format/run_reader.h"
 
@@ -42,19 +43,13 @@ struct Log {
 class FactsTest : public testing::Test {
  protected:
   FactsTest() {
-    char path[] = "/tmp/crosscut-facts-XXXXXX";
-    dir_ = mkdtemp(path);
-    run_ = dir_ + "/run";
     options_.struct_size = sizeof options_;
     options_.run_dir = run_.c_str();
     options_.memory_bytes = 4 << 20;
     options_.control_percent = 0;
     options_.seed = 99;
   }
-  ~FactsTest() override {
-    crosscut_stop();
-    std::filesystem::remove_all(dir_);
-  }
+  ~FactsTest() override { crosscut_stop(); }
   void Start() { ASSERT_EQ(crosscut_start(&options_), CROSSCUT_OK) << crosscut_error(); }
 
   // All that the run holds, whose one process is this.
@@ -90,7 +85,8 @@ class FactsTest : public testing::Test {
     return log;
   }
 
-  std::string dir_, run_;
+  crosscut::base::TestFolder folder_;
+  const std::string dir_ = folder_.path(), run_ = dir_ + "/run";
   crosscut_options options_ = {};
 };
 

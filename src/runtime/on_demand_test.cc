@@ -21,6 +21,7 @@
 
 #include "crosscut/crosscut.h"
 #include "src/base/testing/emulator.h"
+#include "src/base/testing/folder.h"
 #include "src/format/ring.h"
 #include "src/format/ring_mapping.h"
 #include "src/runtime/session.h"
@@ -37,13 +38,9 @@ namespace format = crosscut::format;
 class OnDemandTest : public testing::Test {
  protected:
   OnDemandTest() {
-    char path[] = "/tmp/crosscut-demand-XXXXXX";
-    rings_ = mkdtemp(path);
-    run_ = rings_ + "/run";
     std::filesystem::create_directory(run_);
     std::ofstream(run_ + "/run.json") << R"({"format":1,"seed":5,"ring_dir":")" << rings_ << "\"}";
   }
-  ~OnDemandTest() override { std::filesystem::remove_all(rings_); }
 
   void InChild(void (*body)(RingHeader*)) {
     const pid_t pid = fork();
@@ -66,7 +63,8 @@ class OnDemandTest : public testing::Test {
     ASSERT_EQ(waitpid(pid, &status, 0), pid);
     EXPECT_EQ(status, 0);
   }
-  std::string rings_, run_;
+  crosscut::base::TestFolder folder_;
+  const std::string rings_ = folder_.path(), run_ = rings_ + "/run";
 };
 
 uint32_t Ask(RingHeader* header, format::RingRequest kind, uint64_t at_step, uint64_t count = 0) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace crosscut::record {
@@ -17,22 +18,24 @@ StepPlan PlanOf(uint64_t seed, const char* text, double control_percent = -1) {
   return plan;
 }
 
-double ShareOf(const StepPlan& plan, format::StepLevel level, uint64_t steps) {
-  uint64_t count = 0;
-  for (uint64_t step = 0; step < steps; ++step) count += plan.LevelOf(step) == level;
-  return static_cast<double>(count) / static_cast<double>(steps);
+// By level.
+std::array<double, StepPlan::kLevels> SharesOf(const StepPlan& plan, uint64_t steps) {
+  std::array<double, StepPlan::kLevels> shares = {};
+  for (uint64_t step = 0; step < steps; ++step) ++shares.at(plan.LevelOf(step));
+  for (double& share : shares) share /= static_cast<double>(steps);
+  return shares;
 }
 
 TEST(StepPlan, GivesControlItsShareOfTheSteps) {
   for (const double percent : {1.0, 5.0, 10.0, 25.0, 50.0, 80.0, 100.0}) {
     const StepPlan plan = PlanOf(7, "full", percent);
-    EXPECT_NEAR(ShareOf(plan, format::kLevelControl, 300'000), percent / 100, 0.01) << percent;
+    EXPECT_NEAR(SharesOf(plan, 300'000)[format::kLevelControl], percent / 100, 0.01) << percent;
   }
 }
 
 TEST(StepPlan, WithoutAShare_RecordsEverything) {
   const StepPlan plan = PlanOf(7, "full", 0);
-  EXPECT_EQ(ShareOf(plan, format::kLevelEverything, 10'000), 1.0);
+  EXPECT_EQ(SharesOf(plan, 10'000)[format::kLevelEverything], 1.0);
 }
 
 // Another block of the same length, that of the same pair.
@@ -105,11 +108,11 @@ TEST(StepPlan, GivesEachLevelItsShare) {
     format::StepShares shares = {};
     char why[160];
     ASSERT_TRUE(format::ParseStepShares(text, -1, &shares, why, sizeof why)) << why;
-    const StepPlan plan = PlanOf(5, text);
+    const auto is = SharesOf(PlanOf(5, text), 900'000);
     for (int level = 0; level < StepPlan::kLevels; ++level) {
       // The last two draw each of 37,500 blocks: a standard deviation is 0.0024.
-      EXPECT_NEAR(ShareOf(plan, static_cast<format::StepLevel>(level), 900'000),
-                  shares.of[level] / 1e6, shares.of[1] < 400'000 && level < 3 ? 0.01 : 0.003)
+      EXPECT_NEAR(is[level], shares.of[level] / 1e6,
+                  shares.of[1] < 400'000 && level < 3 ? 0.01 : 0.003)
           << text << " level " << level;
     }
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "crosscut/crosscut.h"
+#include "src/base/testing/folder.h"
 #include "src/format/run_reader.h"
 
 namespace {
@@ -17,20 +18,15 @@ namespace {
 class SessionTest : public testing::Test {
  protected:
   SessionTest() {
-    char path[] = "/tmp/crosscut-session-XXXXXX";
-    dir_ = mkdtemp(path);
     options_.struct_size = sizeof options_;
-    run_ = dir_ + "/run";
     options_.run_dir = run_.c_str();
     options_.memory_bytes = 4 << 20;
     options_.control_percent = 50;
     options_.seed = 1;
   }
-  ~SessionTest() override {
-    crosscut_stop();
-    std::filesystem::remove_all(dir_);
-  }
-  std::string dir_, run_;
+  ~SessionTest() override { crosscut_stop(); }
+  crosscut::base::TestFolder folder_;
+  const std::string dir_ = folder_.path(), run_ = dir_ + "/run";
   crosscut_options options_ = {};
 };
 

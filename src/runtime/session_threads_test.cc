@@ -1,7 +1,8 @@
 // Sessions whose threads, sources, clocks and disks do what they seldom do: nothing is lost that is
 // not told, and nobody is harmed.
+#include "src/runtime/session_threads_test.h"
+
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -9,78 +10,15 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
-#include <random>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "crosscut/crosscut.h"
-#include "src/collect/clock.h"
-#include "src/format/run_reader.h"
 #include "src/format/step_shares.h"
 
 namespace crosscut::record {
 namespace {
-
-using format::WordBatch;
-
-class SessionThreads : public testing::Test {
- protected:
-  SessionThreads() {
-    char path[] = "/tmp/crosscut-threads-XXXXXX";
-    dir_ = mkdtemp(path);
-    options_.struct_size = sizeof options_;
-    options_.memory_bytes = 4 << 20;
-    options_.plan = "full";
-    options_.control_percent = 0;
-    options_.budget_percent = -1;
-    options_.seed = 1;
-    Into("run");
-  }
-  ~SessionThreads() override {
-    crosscut_stop();
-    std::filesystem::remove_all(dir_);
-  }
-  void Into(const std::string& run) {
-    run_ = dir_ + "/" + run;
-    options_.run_dir = run_.c_str();
-  }
-  void Start() { ASSERT_EQ(crosscut_start(&options_), CROSSCUT_OK) << crosscut_error(); }
-  void StopAndFlush() {
-    EXPECT_EQ(crosscut_stop(), CROSSCUT_OK) << crosscut_error();
-    EXPECT_EQ(crosscut_flush(), CROSSCUT_OK) << crosscut_error();
-  }
-  std::string dir_, run_;
-  crosscut_options options_ = {};
-};
-
-// Each event of a run's threads, with its full tick.
-void ForEachEvent(
-    const std::string& run,
-    const std::function<void(uint64_t tick, std::span<const uint64_t> event)>& visit) {
-  const auto reader = format::RunReader::Open(run);
-  ASSERT_TRUE(reader.ok()) << reader.status().message();
-  for (format::ProcessReader* process : (*reader)->processes()) {
-    const Status status = process->ForEachEvents([&](const WordBatch& batch) {
-      format::TickReader clock(batch.base_tick);
-      for (size_t at = 0, n = 0; at < batch.words.size(); at += n) {
-        n = format::EventLength(batch.words, at);
-        if (n == 0) break;
-        visit(clock.Next(batch.words[at]), batch.words.subspan(at, n));
-      }
-      return Status();
-    });
-    EXPECT_TRUE(status.ok()) << status.message();
-  }
-}
-
-uint64_t CodeOf(std::span<const uint64_t> event) { return event[0] & format::kCodeMask; }
-
-uint32_t Name(const std::string& text) {
-  return crosscut_intern(text.data(), text.size(), CROSSCUT_SPAN, CROSSCUT_NATIVE, 0, 0);
-}
 
 template <class Done>
 bool Within60Seconds(Done done) {
@@ -298,23 +236,25 @@ TEST_F(SessionThreads, StepsOfTwoThreadsAreAllCountedAndEachHasItsNumber) {
 }
 
 TEST_F(SessionThreads, TheFirstStepOfASessionIsNumber0ThoughAThreadSteppedOverTheLastStop) {
-  std::atomic<bool> done{false}, steps{false}, rests{true};
+  enum Turn { kRest, kStep, kEnd };
+  std::atomic<Turn> turn{kRest};
+  std::atomic<bool> rests{true};
   std::thread beside([&] {
-    while (!done) {
-      rests = !steps;
-      if (steps) crosscut_step(0);
+    for (Turn is = kRest; is != kEnd; is = turn) {
+      Set(&rests, is == kRest);
+      is == kStep ? (void)crosscut_step(0) : turn.wait(kRest);
     }
   });
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < 100; ++i) {
     Start();
     EXPECT_EQ(crosscut_step(0), 0u) << i;
-    steps = true;
-    while (rests) sched_yield();
+    Set(&turn, kStep);
+    rests.wait(true);
     crosscut_stop();
-    steps = false;
-    while (!rests) sched_yield();
+    Set(&turn, kRest);
+    rests.wait(false);
   }
-  done = true;
+  Set(&turn, kEnd);
   beside.join();
 }
 
@@ -464,136 +404,6 @@ TEST_F(SessionThreads, StoppingAndStartingWhileThreadsMarkLosesNoMarkOfASession)
   EXPECT_GE(found, certain);
   EXPECT_GT(certain, 1000u);
 }
-
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-
-// Runs a mark instruction by instruction, and holds it before one or two of them.
-std::atomic<int> instructions{0}, held_at[2];
-std::atomic<int> holds{0}, releases{0};
-
-void OnInstruction(int, siginfo_t*, void*) {
-  const int at = ++instructions;
-  if (at != held_at[0] && at != held_at[1]) return;
-  const int mine = ++holds;
-  while (releases < mine) usleep(20);
-}
-
-void StepThrough(bool on) {
-  constexpr uint64_t kTrapFlag = 0x100;
-  uint64_t flags;
-  __asm__ volatile("pushfq; popq %0" : "=r"(flags));
-  flags = on ? flags | kTrapFlag : flags & ~kTrapFlag;
-  __asm__ volatile("pushq %0; popfq" : : "r"(flags) : "cc", "memory");
-}
-
-// A thread that marks when its turn comes, as OnInstruction() lets it.
-class HeldThreads : public SessionThreads {
- protected:
-  HeldThreads() {
-    struct sigaction action = {};
-    action.sa_sigaction = &OnInstruction;
-    action.sa_flags = SA_SIGINFO;
-    sigaction(SIGTRAP, &action, &before_);
-    thread_ = std::thread([this] {
-      for (int turn = 1;; ++turn) {
-        while (turn_ != turn) usleep(20);
-        if (!body_) return;
-        instructions = 0;
-        body_();
-        done_ = turn;
-      }
-    });
-  }
-  ~HeldThreads() override {
-    Begin(0, 0, nullptr);
-    thread_.join();
-    sigaction(SIGTRAP, &before_, nullptr);
-  }
-  // Has `body` run, which steps through what it marks; held before these two instructions, if it
-  // comes to them.
-  void Begin(int first, int second, std::function<void()> body) {
-    held_at[0] = first;
-    held_at[1] = second;
-    holds = releases = 0;
-    body_ = std::move(body);
-    ++turn_;
-  }
-  // Whether the thread is held for the `n`th time; false: it is done.
-  bool Held(int n) {
-    while (holds < n && done_ != turn_) usleep(20);
-    return holds >= n;
-  }
-  void End() {
-    releases = 2;
-    while (done_ != turn_) usleep(20);
-  }
-  struct sigaction before_ = {};
-  std::thread thread_;
-  std::function<void()> body_;
-  std::atomic<int> turn_{0}, done_{0};
-};
-
-TEST_F(HeldThreads, AMarkThatIsHeldBeforeAnyOfItsInstructionsHarmsNobody) {
-  const uint32_t name = Name("held");
-  int held = 0;
-  for (int i = 1; i <= 120; ++i) {
-    std::filesystem::remove_all(dir_);
-    std::filesystem::create_directory(dir_);
-    Into("0");
-    Start();
-    Begin(i, 0, [name] {
-      crosscut_instant(name);  // it has its chunk and is armed
-      StepThrough(true);
-      crosscut_begin_inline(name);
-      StepThrough(false);
-      crosscut_end();
-    });
-    for (int other = 1; Held(1) && other <= 3; ++other) {
-      held += other == 1;
-      crosscut_stop();
-      Into(std::to_string(other));
-      options_.memory_bytes = (size_t{4} + 3 * other) << 20;  // elsewhere in memory
-      Start();
-    }
-    End();
-    crosscut_stop();
-  }
-  EXPECT_GT(held, 10);
-}
-
-TEST_F(HeldThreads, AMarkThatIsHeldThroughAStopAndAStartSwitchesItsThreadNotOff) {
-  const uint32_t during = Name("during"), after = Name("after");
-  std::mt19937 random(1);
-  int certain = 0;
-  for (int i = 0; i < 1500; ++i) {
-    Start();
-    crosscut_pause();
-    const int first = 1 + static_cast<int>(random() % 120);
-    Begin(first, first + 1 + static_cast<int>(random() % 60), [=] {
-      StepThrough(true);
-      crosscut_instant(during);
-      StepThrough(false);
-      crosscut_instant(after);
-    });
-    if (Held(1)) crosscut_stop();
-    releases = 1;
-    if (Held(2)) {
-      Start();
-      ++certain;
-    }
-    End();
-    crosscut_stop();
-  }
-  ASSERT_EQ(crosscut_flush(), CROSSCUT_OK);
-  int found = 0;
-  ForEachEvent(run_, [&](uint64_t, std::span<const uint64_t> event) {
-    found += CodeOf(event) == format::kInstant && event[1] == after;
-  });
-  EXPECT_EQ(found, certain);
-  EXPECT_GT(certain, 300);
-}
-
-#endif
 
 }  // namespace
 }  // namespace crosscut::record

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "src/base/counted.h"
 #include "src/base/sort_runs.h"
 #include "src/trace/found.h"
 
@@ -158,8 +159,18 @@ Trace Builder::Finish() {
   }
   for (CounterSeries& series : trace_.counters) SortSeries(&series);
   trace_.tracks.reserve(tracks_.size());
-  for (TrackBuilder& track : tracks_) trace_.tracks.push_back(std::move(track.track_));
+  uint64_t outlived = 0;
+  for (TrackBuilder& track : tracks_) {
+    outlived += track.outlived_;
+    trace_.tracks.push_back(std::move(track.track_));
+  }
   tracks_.clear();
+  if (outlived > 0) {
+    trace_.gaps.push_back(base::Counted(
+        outlived,
+        "{span was|spans were} outlived by very many that began in {it|them}: {it counts|they "
+        "count} until the first of these began."));
+  }
   PlaceFound(&trace_);
   return std::move(trace_);
 }
@@ -302,11 +313,12 @@ void Builder::JoinEdges(Process* process, std::vector<Edge>* edges) {
 void Builder::EndOpenSteps(Process* process) const {
   const Step* before = nullptr;
   for (Step& step : process->steps) {
-    for (const Window& window : process->windows) {
-      if (step.begin_ns >= window.end_ns || step.end_ns <= window.end_ns) continue;
-      step.end_ns = std::max(step.begin_ns, window.end_ns);
+    const auto window =
+        std::partition_point(process->windows.begin(), process->windows.end(),
+                             [&](const Window& other) { return other.end_ns <= step.begin_ns; });
+    if (window != process->windows.end() && step.end_ns > window->end_ns) {
+      step.end_ns = window->end_ns;
       step.open = true;
-      break;
     }
     if (step.open) {
       const Work work = WorkIn(step);

@@ -80,6 +80,10 @@ class TrackBuilder {
   // that hooks record (their name has a probe); above another span, those that end by name; above
   // one with Name::crosses, all.
   void EndNamed(int64_t at, NameId name);
+  // Spans that go on are cut in two, and not without end: where so many lie in what ends, so often,
+  // that ends where the first of them began, and a gap counts it. The innermost open span is right
+  // at each instant then, too; Spans::stated_ends has the end.
+  //
   // Ends the open span at that depth (0: the outermost); spans above it go on. Requires: there is
   // one.
   void EndAt(int64_t at, size_t depth);
@@ -220,6 +224,8 @@ class TrackBuilder {
   // Ends open_[depth] and those above it that `goes_on` denies; cuts the others in two.
   template <class GoesOn>
   void EndOne(size_t depth, int64_t at, GoesOn goes_on);
+  bool MayCut(size_t spans);
+  void EndBeneath(size_t depth, int64_t at, std::span<const SpanIndex> left);
   // The stack with `running` in it.
   struct Next {
     SpanIndex span;  // kNoSpan: begins, or goes on with one that was cut
@@ -238,6 +244,8 @@ class TrackBuilder {
   Track track_;
   std::vector<SpanIndex> open_;
   std::vector<SpanIndex> cut_;  // by EndFrames since the last Runs, outermost first
+  size_t cuts_ = 0;             // by EndOne, as is:
+  uint64_t outlived_ = 0;       // so many spans end where another one began
   int64_t last_ns_ = INT64_MIN;
   Target last_ = Target::kNothing;
   bool off_ = false, finished_ = false, tells_all_ends_ = false;

@@ -233,9 +233,8 @@ std::vector<std::string> Gaps(const Trace& trace) {
   TellRepairs(trace, out);
   TellOutside(trace, tracks, out);
   // A file that Crosscut wrote states what it found when it wrote it.
-  std::erase_if(out, [&](const std::string& gap) {
-    return std::find(trace.gaps.begin(), trace.gaps.end(), gap) != trace.gaps.end();
-  });
+  const std::set<std::string_view> told(trace.gaps.begin(), trace.gaps.end());
+  std::erase_if(out, [&](const std::string& gap) { return told.contains(gap); });
   out.insert(out.begin(), trace.gaps.begin(), trace.gaps.end());
   return out;
 }

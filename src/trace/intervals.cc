@@ -44,6 +44,30 @@ std::vector<Interval> UnionOf(std::vector<Interval> intervals, Interval window) 
   return out;
 }
 
+void Extend(const Interval& by, std::vector<Interval>* intervals) {
+  if (!intervals->empty() && intervals->back().end_ns == by.begin_ns) {
+    intervals->back().end_ns = by.end_ns;
+  } else {
+    intervals->push_back(by);
+  }
+}
+
+std::vector<Interval> Without(const std::vector<Interval>& intervals,
+                              const std::vector<Interval>& gone) {
+  std::vector<Interval> out;
+  auto next = gone.begin();
+  for (Interval one : intervals) {
+    while (next != gone.end() && next->begin_ns < one.end_ns) {
+      if (next->begin_ns > one.begin_ns) out.push_back({one.begin_ns, next->begin_ns});
+      one.begin_ns = std::max(one.begin_ns, next->end_ns);
+      if (next->end_ns > one.end_ns) break;
+      ++next;
+    }
+    if (one.begin_ns < one.end_ns) out.push_back(one);
+  }
+  return out;
+}
+
 int64_t LengthWithin(const std::vector<Interval>& intervals, int64_t begin_ns, int64_t end_ns) {
   int64_t ns = 0;
   auto at = std::partition_point(intervals.begin(), intervals.end(),

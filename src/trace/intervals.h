@@ -18,6 +18,13 @@ std::vector<Interval> Disjoint(const std::vector<Interval>& intervals, Interval 
 std::vector<Interval> UnionOf(std::vector<Interval> intervals,
                               Interval window = {INT64_MIN, INT64_MAX});
 
+// Adds one that does not begin before the last one ends, and joins them where they touch.
+void Extend(const Interval& by, std::vector<Interval>* intervals);
+
+// What of `intervals` lies in none of `gone`. Both are disjoint and in order, and so is the result.
+std::vector<Interval> Without(const std::vector<Interval>& intervals,
+                              const std::vector<Interval>& gone);
+
 // How much of [begin, end) lies in intervals that are disjoint and in order.
 int64_t LengthWithin(const std::vector<Interval>& intervals, int64_t begin_ns, int64_t end_ns);
 // All of it.

@@ -53,5 +53,34 @@ TEST(Intervals, UnionsAndLengthsAreThoseOfTheirInstants) {
   }
 }
 
+// Likewise; Extend() joins what begins where the last one ends.
+TEST(Intervals, WithoutOthersAreTheInstantsThatAreInNone) {
+  std::mt19937 random(2);
+  const auto draw = [&](int64_t most) { return static_cast<int64_t>(random() % (most + 1)); };
+  const auto drawn = [&] {
+    std::vector<Interval> out;
+    for (int64_t at = draw(9); at < 90; at += draw(9)) {
+      const int64_t end = at + 1 + draw(9);
+      Extend({at, end}, &out);
+      at = end;
+    }
+    return out;
+  };
+  const auto in = [](const std::vector<Interval>& intervals, int64_t at) {
+    return std::any_of(intervals.begin(), intervals.end(),
+                       [at](const Interval& one) { return one.begin_ns <= at && at < one.end_ns; });
+  };
+  for (int round = 0; round < 500; ++round) {
+    const std::vector<Interval> all = drawn(), gone = drawn(), got = Without(all, gone);
+    for (int64_t at = 0; at < 120; ++at) EXPECT_EQ(in(got, at), in(all, at) && !in(gone, at));
+    for (const auto* one : {&all, &gone}) {
+      for (size_t i = 1; i < one->size(); ++i) {
+        EXPECT_LT((*one)[i - 1].end_ns, (*one)[i].begin_ns);
+      }
+    }
+    for (size_t i = 1; i < got.size(); ++i) EXPECT_LE(got[i - 1].end_ns, got[i].begin_ns);
+  }
+}
+
 }  // namespace
 }  // namespace crosscut::trace

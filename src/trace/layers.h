@@ -20,6 +20,13 @@ inline Layer LayerInside(const Name& name, Layer below) {
   return HasLayer(name) ? name.layer : below;
 }
 
+// The same on that track: work on a device has layer device where it states none.
+inline Layer LayerInside(const Track& track, const Name& name, Layer below) {
+  if (track.kind != TrackKind::kDevice) return LayerInside(name, below);
+  if (name.kind != Kind::kSpan) return below;
+  return name.layer == Layer::kNone ? Layer::kDevice : name.layer;
+}
+
 // Outside of every span of the track.
 inline Layer BaseAt(const Track& track, int64_t at_ns) {
   const auto after = std::upper_bound(track.base_at_ns.begin(), track.base_at_ns.end(), at_ns);

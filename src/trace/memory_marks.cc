@@ -20,7 +20,7 @@ MemoryMark MemoryMarks::Read(const Args& args, uint32_t instant) const {
   for (const Arg& arg : args.of(instant)) {
     if (arg.is_text) {
       if (arg.key == allocator_) mark.allocator = arg.text();
-    } else if (arg.key == bytes_) {
+    } else if (arg.key == bytes_ && arg.value != INT64_MIN) {  // that has no opposite
       mark.bytes = arg.value;
     } else if (arg.key == total_) {
       mark.total = arg.value;

@@ -14,17 +14,22 @@ class Namesakes {
  public:
   static constexpr uint32_t kNoKey = UINT32_MAX;
 
-  // `spans` must outlive it.
-  explicit Namesakes(const Spans& spans) : spans_(spans) {}
+  Namesakes() = default;
+  explicit Namesakes(const Spans& spans) : spans_(&spans) {}
+
+  // Goes on with the first span of `spans`, which must live as long as it is asked about them. What
+  // it keeps by key it makes once for all tracks.
+  void Begin(const Spans& spans) {
+    while (!open_.empty()) Leave();
+    spans_ = &spans;
+    keyed_around_ = kNoSpan;
+  }
 
   // The innermost span of that key around `span`; kNoSpan where there is none, and for kNoKey.
   // Requires: it is called for each span once, in their order; keys are small numbers. Amortised
   // O(1) time; memory depends on the depth and the largest key.
   SpanIndex Enter(SpanIndex span, uint32_t key) {
-    while (!open_.empty() && open_.back().span != spans_.parent[span]) {
-      if (open_.back().key != kNoKey) innermost_[open_.back().key] = open_.back().around;
-      open_.pop_back();
-    }
+    while (!open_.empty() && open_.back().span != spans_->parent[span]) Leave();
     keyed_around_ = open_.empty() ? kNoSpan : open_.back().keyed;
     SpanIndex around = kNoSpan;
     if (key != kNoKey) {
@@ -50,7 +55,12 @@ class Namesakes {
     SpanIndex keyed;   // itself where it has a key, else the innermost around it that has one
   };
 
-  const Spans& spans_;
+  void Leave() {
+    if (open_.back().key != kNoKey) innermost_[open_.back().key] = open_.back().around;
+    open_.pop_back();
+  }
+
+  const Spans* spans_ = nullptr;
   std::vector<SpanIndex> innermost_;  // by key: the innermost open one
   std::vector<Open> open_;
   SpanIndex keyed_around_ = kNoSpan;

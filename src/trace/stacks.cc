@@ -88,10 +88,10 @@ std::vector<StackTree::Node> FullStacks(const Track& track, StackTree* tree) {
 
 std::vector<StackTree::Node> PythonStacks(const Trace& trace, const Track& track, StackTree* tree) {
   const Spans& spans = track.spans;
-  std::vector<bool> python;
-  for (const Name& name : trace.names) {
-    python.push_back(name.kind == Kind::kSpan && name.layer == Layer::kPython);
-  }
+  const auto python = [&](SpanIndex span) {
+    const Name& name = trace.name(spans.name[span]);
+    return name.kind == Kind::kSpan && name.layer == Layer::kPython;
+  };
   // The innermost Python function around each span, and from where it called towards it.
   std::vector<SpanIndex> around(spans.size(), kNoSpan);
   std::vector<int32_t> line(spans.size(), 0);
@@ -100,7 +100,7 @@ std::vector<StackTree::Node> PythonStacks(const Trace& trace, const Track& track
     const SpanIndex parent = spans.parent[i];
     line[i] = trace.name(spans.name[i]).called_at;
     if (parent == kNoSpan) continue;
-    const bool inside = python[spans.name[parent].value];
+    const bool inside = python(parent);
     around[i] = inside ? parent : around[parent];
     if (line[i] == 0 && !inside) line[i] = line[parent];
     const SpanIndex caller = around[i];

@@ -10,6 +10,9 @@
 namespace crosscut::trace {
 namespace {
 
+// An end cuts so many spans, or for each span that was begun so many are cut.
+constexpr size_t kFewCuts = 32, kMostCuts = 32;
+
 // Adds to those of `owner` all that `from` has for `which`.
 void AddAll(uint32_t owner, const Args& from, uint32_t which, Args* to) {
   for (const Arg& arg : from.of(which)) to->Add(owner, arg);
@@ -110,11 +113,41 @@ void TrackBuilder::EndOne(size_t depth, int64_t at, GoesOn goes_on) {
       taken_along_.push_back(open_[i]);
     }
   }
+  if (!MayCut(left.size())) return EndBeneath(depth, at, left);
   CloseFrom(depth, at);
   for (const SpanIndex part : left) {
     NoteContinued(part);
     Open(at, track_.spans.name[part]);
   }
+}
+
+bool TrackBuilder::MayCut(size_t spans) {
+  const size_t begun = track_.spans.size() - cuts_;
+  if (spans > kFewCuts && cuts_ + spans > kMostCuts * begun) return false;
+  cuts_ += spans;
+  return true;
+}
+
+// What ends lies beside those that go on, before them.
+void TrackBuilder::EndBeneath(size_t depth, int64_t at, std::span<const SpanIndex> left) {
+  Spans& spans = track_.spans;
+  auto next = left.begin();
+  size_t kept = depth;
+  for (size_t i = depth; i < open_.size(); ++i) {
+    const SpanIndex span = open_[i];
+    if (next != left.end() && *next == span) {
+      ++next;
+      spans.parent[span] = kept == 0 ? kNoSpan : open_[kept - 1];
+      open_[kept++] = span;
+    } else if (next != left.end()) {
+      spans.end_ns[span] = spans.begin_ns[*next];
+      spans.stated_ends.emplace_back(span, at);
+      ++outlived_;
+    } else {
+      spans.end_ns[span] = at;
+    }
+  }
+  open_.resize(kept);
 }
 
 void TrackBuilder::SpanAt(int64_t begin, int64_t end, NameId name) {
@@ -211,6 +244,7 @@ void TrackBuilder::Finish(int64_t begin, int64_t end) {
   track_.unfinished += static_cast<int64_t>(open_.size());
   CloseFrom(0, end);
   FindParts();
+  std::sort(track_.spans.stated_ends.begin(), track_.spans.stated_ends.end());
   if (!taken_.empty()) RemoveTaken();
   if (!closed_.empty()) MergeClosed();
   SortInstants(&track_.instants, &track_.instant_args);

@@ -105,12 +105,13 @@ def test_clocks_and_waits_of_two_hosts(hosts, tmp_path):
     assert clock["error_ns"] < 10_000_000
     rows = cluster_table(cluster, "stragglers")
     stragglers = {row["rank"]: row for row in rows}
-    # What rank 0's backward passes took by its own clock is waiting and a little work. In control
-    # steps nothing is seen; where the first step begins, only its process knows.
+    # What rank 0's backward passes took by its own clock is waiting, and work and a transfer as in
+    # those of rank 1, which waits for nobody: 8 to 16 % of it where others have the processors.
+    # In control steps nothing is seen; where the first step begins, only its process knows.
     seen = {row["step"] for row in table(runs[0], "steps") if row["step"] and not row["control"]}
-    own = sum(ns for step, ns in enumerate(waits[0]) if step in seen)
+    own, work = (sum(ns for step, ns in enumerate(of) if step in seen) for of in waits)
     made = stragglers[1]["made_wait_in_steps_ns"]
-    assert 0.85 * own < made < own + waits[0][0] + 0.06e9, (made, own)
+    assert own - 1.5 * work < made < own + waits[0][0] + 0.06e9, (made, own, work)
     # Outside of the steps, who starts later makes the other one wait: either of them.
     assert rows[0]["rank"] == 1
     assert (stragglers[1]["made_wait_in_steps_ns"]

@@ -22,14 +22,15 @@ sums AS (
     max(group_size) AS group_size,
     CASE WHEN bool_and(size_stated OR lacks IS NULL)
       THEN count(*) FILTER (ranks < group_size)::BIGINT END AS incomplete_count,
-    sum(bytes)::BIGINT AS bytes, sum(transfer_ns)::BIGINT AS transfer_ns,
+    CASE WHEN count(*) = count(bytes) THEN TRY_CAST(sum(bytes) AS BIGINT) END AS bytes,
+    TRY_CAST(sum(transfer_ns) AS BIGINT) AS transfer_ns,
     sum(waited_ns) AS waited
   FROM known LEFT JOIN (SELECT DISTINCT restart, true AS lacks FROM missing) USING (restart)
   GROUP BY restart, "group", place, name)
 SELECT s.* EXCLUDE (waited), TRY_CAST(waited AS BIGINT) AS waited_ns,
   f.most.rank AS first_rank, l.most.rank AS last_rank,
   (-l.most.n)::BIGINT AS last_count,
-  (s.bytes::HUGEINT * 1000000000 // nullif(s.transfer_ns, 0))::BIGINT AS bytes_per_s
+  TRY_CAST(s.bytes::HUGEINT * 1000000000 // nullif(s.transfer_ns, 0) AS BIGINT) AS bytes_per_s
 FROM sums s LEFT JOIN often_first f USING (restart, "group", place, name)
   LEFT JOIN often_last l USING (restart, "group", place, name)
 ORDER BY waited DESC, s.restart, s."group", s.place, s.name"""

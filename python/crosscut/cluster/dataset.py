@@ -224,15 +224,17 @@ def _type_name(kind: pa.DataType) -> str:
 
 def _facts(partial: Partial, done: Finished, stated: dict[str, Any]) -> dict[str, Any]:
     hosts: dict[str, dict[str, Any]] = {}
+    ranks: dict[str, set[int]] = {}  # of all restarts
     for shard in partial.shards:
-        host = hosts.setdefault(shard.host, {"boots": [], "processes": 0, "ranks": 0})
+        host = hosts.setdefault(shard.host, {"boots": [], "processes": 0})
         host["boots"] = sorted({*host["boots"], shard.boot} - {""})
         host["processes"] += 1
-        host["ranks"] += shard.leads
+        ranks.setdefault(shard.host, set()).update([shard.rank] if shard.leads else [])
+        host["ranks"] = len(ranks[shard.host])
     return {
         "version": VERSION, "spec": spec.digest(), "job": partial.job, "hosts": hosts,
         "world": max((shard.world for shard in partial.shards), default=-1),
-        "ranks": sum(shard.leads for shard in partial.shards),
+        "ranks": len(set().union(*ranks.values())),
         "processes": len(partial.shards), "missing": done.missing,
         "incomplete": done.incomplete,
         "gaps": [[gap.where, gap.what] for gap in done.gaps], "tables": stated,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,7 @@ import pyarrow as pa
 
 from crosscut.cluster import clocks, collectives, ledger, path, peers, spec
 from crosscut.cluster.partial import Gap, Partial
-from crosscut.cluster.shards import Shard
+from crosscut.cluster.shards import Shard, worlds
 from crosscut.cluster.spool import InMemory, Spooled
 
 _UNKNOWN_NUMBERS = ("rank", "local_rank", "world", "node_rank")
@@ -50,11 +51,11 @@ def missing_ranks(shards: list[Shard]) -> list[tuple[int, int, int, int]]:
     """(first rank, last rank, restart, world) of the ranks that the job has and that are not here.
     Where no rank states how many there are, those below the highest one that is here."""
     out = []
-    for restart in sorted({shard.restart for shard in shards}):
+    of_restart = worlds(shards)
+    for restart in sorted(of_restart):
         ranks = sorted({s.rank for s in shards if s.leads and s.restart == restart})
-        stated = [s.world for s in shards if s.restart == restart and s.world > 0]
         if ranks:
-            world = max([*stated, ranks[-1] + 1])
+            world = of_restart[restart]
             out += [(before + 1, after - 1, restart, world)
                     for before, after in zip([-1, *ranks], [*ranks, world]) if after > before + 1]
     return out
@@ -106,7 +107,7 @@ def finish(partial: Partial, memory: int = 2048) -> Finished:
     done.tables["cluster_path"] = path.cluster_path(database)
     done.tables["host_clocks"] = clocks.host_clocks(database, folded.stays)
     database.execute(_COMPARED)
-    compared = list(peers.excesses(_figures(database)))
+    compared = list(peers.excesses(_figures(database), _ranks_of_roles(partial.shards)))
     done.tables["rank_outliers"] = _outlier_table(peers.outliers(compared), partial.shards)
     database.register("grew", _grew_table(compared))
     done.tables["ranks"] = query(_RANKS)
@@ -154,8 +155,8 @@ ORDER BY f.self_ns DESC, f.layer, f.name"""
 # What is told of a step by classes: neither control steps nor those that the budget left out.
 _CLASSED = "level BETWEEN 1 AND 3"
 
-# Steps that all ranks of a role have, at one such level: `after_switch` ones only where there are
-# no others.
+# Steps that all ranks of a role have, each once, at one such level: `after_switch` ones only where
+# there are no others. What shares its number with another step is in no class.
 _COMPARED = f"""
 CREATE TEMP TABLE lead_steps AS
 SELECT s.restart, s.role, s.rank, s.host, st.*
@@ -165,8 +166,8 @@ SELECT restart, role, step, kind, bool_or(after_switch != 0) AS after_switch
 FROM lead_steps l JOIN (SELECT restart, role, count(DISTINCT rank) AS ranks FROM shards
   WHERE leads GROUP BY restart, role) r USING (restart, role)
 GROUP BY restart, role, step, kind
-HAVING count(*) = any_value(ranks) AND min(level) = max(level)
-  AND bool_and({_CLASSED}) AND max(open) = 0;
+HAVING count(*) = any_value(ranks) AND count(DISTINCT rank) = count(*) AND min(level) = max(level)
+  AND bool_and({_CLASSED}) AND max(open) = 0 AND count(device_ns) = count(*);
 CREATE TEMP TABLE compared AS
 SELECT l.* FROM lead_steps l JOIN common c USING (restart, role, step, kind)
 WHERE NOT c.after_switch OR NOT EXISTS (SELECT 1 FROM common o WHERE o.restart = c.restart
@@ -185,24 +186,32 @@ SELECT restart, last_rank AS rank, count(*)::BIGINT AS last_count,
   coalesce(sum(waited_ns) FILTER (step IS NOT NULL), 0)::BIGINT AS made_wait_in_steps_ns
 FROM meetings WHERE unmatched = '' AND last_rank IS NOT NULL GROUP BY restart, last_rank"""
 
+
+def _all_of(column: str, which: str) -> str:
+    """SQL for the sum of a column's cells; not known where one of them is not."""
+    return (f"CASE WHEN count(*) FILTER ({which}) = count({column}) FILTER ({which}) "
+            f"THEN coalesce(sum({column}) FILTER ({which}), 0)::BIGINT END")
+
+
 _RANKS = f"""
 WITH own AS (
-  SELECT shard, count(*)::BIGINT AS steps, sum(wall_ns)::BIGINT AS steps_ns,
+  SELECT shard, count(wall_ns)::BIGINT AS steps,
+    {_all_of("wall_ns", "wall_ns IS NOT NULL")} AS steps_ns,
     count(*) FILTER ({_CLASSED})::BIGINT AS observed_steps,
-    sum(wall_ns) FILTER ({_CLASSED})::BIGINT AS observed_steps_ns,
+    {_all_of("wall_ns", _CLASSED)} AS observed_steps_ns,
     count(*) FILTER (level > 0)::BIGINT AS marked_steps,
-    sum(wall_ns) FILTER (level > 0)::BIGINT AS marked_steps_ns,
-    {", ".join(f"sum({name}) FILTER ({_CLASSED})::BIGINT AS {name}"
-               for name, _ in spec.STEP_CLASSES)}
-  FROM lead_steps GROUP BY shard),
+    {_all_of("wall_ns", "level > 0")} AS marked_steps_ns,
+    {", ".join(f"{_all_of(name, _CLASSED)} AS {name}" for name, _ in spec.STEP_CLASSES)}
+  FROM shards LEFT JOIN steps USING (shard) WHERE leads GROUP BY shard),
 common_steps AS (
   SELECT shard, count(*)::BIGINT AS compared_steps, sum(wall_ns)::BIGINT AS compared_ns
   FROM compared GROUP BY shard)
 SELECT s.rank, s.restart, s.host, s.process, s.local_rank, s.world, s.node_rank, s.role, s.actor,
   p.pid, p.name, p.wall_ns, p.corrected_ns, s.complete, own.steps, own.steps_ns,
   own.observed_steps, own.observed_steps_ns, own.marked_steps, own.marked_steps_ns,
-  {", ".join(f"own.{name}" for name, _ in spec.STEP_CLASSES)}, common_steps.compared_steps,
-  common_steps.compared_ns, wait.collectives, wait.waited_ns,
+  {", ".join(f"own.{name}" for name, _ in spec.STEP_CLASSES)},
+  coalesce(compared_steps, 0) AS compared_steps, coalesce(compared_ns, 0) AS compared_ns,
+  wait.collectives, wait.waited_ns,
   CASE WHEN wait.collectives IS NOT NULL THEN coalesce(blamed.made_wait_ns, 0) END AS made_wait_ns
 FROM shards s JOIN processes p USING (shard) LEFT JOIN own USING (shard)
   LEFT JOIN common_steps USING (shard) LEFT JOIN waits wait USING (restart, rank)
@@ -251,6 +260,12 @@ def _figures(database: duckdb.DuckDBPyConnection) -> list[peers.Figure]:
     out += [peers.Figure(restart, role, rank, "operation", operation, ns)
             for restart, role, rank, operation, ns in rows]
     return out
+
+
+def _ranks_of_roles(shards: list[Shard]) -> Counter[tuple[int, str]]:
+    """How many ranks each role has in each restart."""
+    return Counter((restart, role) for restart, role, _ in {
+        (shard.restart, shard.role, shard.rank) for shard in shards if shard.leads})
 
 
 def _outlier_table(found: list[peers.Excess], shards: list[Shard]) -> pa.Table:
@@ -303,7 +318,8 @@ def _own_gaps(partial: Partial, query: Any) -> list[Gap]:
                  f"it did not end by itself (host {shard.host}): mapped to its last word")
              for shard in partial.shards if not shard.complete and not shard.damage]
     counts = query("SELECT restart, role, min(n) AS least, max(n) AS most, max(c) AS common FROM ("
-                   "SELECT restart, role, rank, count(*) AS n FROM lead_steps GROUP BY ALL) "
+                   "SELECT restart, role, rank, count(wall_ns) AS n FROM shards LEFT JOIN steps "
+                   "USING (shard) WHERE leads GROUP BY ALL) "
                    "LEFT JOIN (SELECT restart, role, count(DISTINCT step) AS c FROM compared "
                    "GROUP BY ALL) USING (restart, role) GROUP BY ALL ORDER BY ALL").to_pylist()
     gaps += [Gap("", f"ranks{' of ' + row['role'] if row['role'] else ''} have {row['least']} to "

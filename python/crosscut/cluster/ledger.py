@@ -39,12 +39,13 @@ from crosscut.cluster.columns import (
     together,
 )
 from crosscut.cluster.partial import SHARD
-from crosscut.cluster.shards import Shard
+from crosscut.cluster.shards import Shard, worlds
 from crosscut.cluster.spool import InMemory, Spooled
 
 # Names by which ranks may move different numbers of bytes.
 _UNEVEN = re.compile("gather|scatter|all_to_all|alltoall")
 
+PAIR = "pair"  # the kind of a call between two ranks, which one that states its peer is, too
 LEAST, MOST_OF = add_least, add_most
 
 # A send is stamped behind what it hands over, and may have lost its processor in between.
@@ -91,16 +92,13 @@ class Folded:
 
 @dataclass
 class _Shards:
-    """Of each shard: rank and restart, and a number for its boot (-1: it states none)."""
+    """Of each shard: rank and restart, how many ranks that restart has, and a number for its boot
+    (-1: it states none)."""
 
     rank: Integers
     restart: Integers
+    world: Integers
     boot: Integers
-
-    @property
-    def ranks(self) -> int:
-        """Numbers of ranks lie below it."""
-        return int(self.rank.max(initial=0)) + 1
 
 
 class _Block:
@@ -146,16 +144,15 @@ class _Block:
         return self.of.boot[self.shard]
 
     @property
-    def sends(self) -> Flags:
-        """Which calls send to one rank."""
-        return _named(self.rows.texts("name"), _sends)[self.codes("name")] & _pairs(self.rows)
+    def pairs(self) -> Flags:
+        """Which calls are between two ranks."""
+        return _pairs(self.rows)
 
     @property
-    def route(self) -> Integers:
-        """From which rank to which a call moves data, as one number; -1: it is not between two."""
-        here, there, sends, ranks = self.rank, self.numbers("peer"), self.sends, self.of.ranks
-        route = np.where(sends, here * ranks + there, there * ranks + here)
-        return np.where(_pairs(self.rows), route, -1)
+    def sends(self) -> Flags:
+        """Which of those send."""
+        sends = _named(self.rows.texts("name"), lambda name: way_of(name) == "send")
+        return np.asarray(sends[self.codes("name")] & self.pairs)
 
 
 class _Meetings:
@@ -166,10 +163,12 @@ class _Meetings:
         self.blocks = blocks
         local, keys = [], []
         for block in blocks:
-            route, name = block.route, block.codes("name")
-            stated = (block.numbers("seq") != ABSENT) & (route < 0)
+            pairs, sends, name = block.pairs, block.sends, block.codes("name")
+            here, there = block.rank, block.numbers("peer")
+            stated = (block.numbers("seq") != ABSENT) & ~pairs
             columns = [block.of.restart[block.shard], block.codes("group"), block.codes("place"),
-                       np.where(route >= 0, -2 - route, np.where(stated, -1, name)),
+                       np.where(pairs, np.where(sends, here, there), -1),  # who sends
+                       np.where(pairs, np.where(sends, there, here), np.where(stated, -1, name)),
                        np.where(stated, block.numbers("seq"), block.numbers("step")),
                        block.numbers("ordinal")]
             local.append(Groups(*together(columns)))
@@ -181,7 +180,7 @@ class _Meetings:
         first, self.count = every.first(), every.count
         self.restart, self.group, self.place = (cells[first] for cells in columns[:3])
         self.name = columns[-1][first]
-        self.pair = columns[3][first] < -1
+        self.pair = columns[3][first] >= 0
         at = 0
         for block, groups in zip(blocks, local):
             block.ids = every.ids[at:at + groups.count][groups.ids]
@@ -213,7 +212,9 @@ def fold(calls: InMemory | Spooled | None, shards: list[Shard]) -> Folded:
     if calls is None or not calls.num_rows:
         return done
     boots = {boot: number for number, boot in enumerate(sorted({s.boot for s in shards if s.boot}))}
+    world = worlds(shards)
     of = _Shards(np.array([s.rank for s in shards]), np.array([s.restart for s in shards]),
+                 np.array([world[s.restart] for s in shards]),
                  np.array([boots.get(s.boot, -1) for s in shards]))
     twice = _stated_twice(calls, of)
     blocks: list[_Block] = []
@@ -245,21 +246,24 @@ def _split(rows: Rows, of: _Shards, twice: Flags, aside: list[pa.Table]) -> Flag
 
 def _pairs(rows: Rows) -> Flags:
     """Which calls are between two ranks."""
-    pair = _named(rows.texts("kind"), lambda kind: kind == "pair")[rows.codes("kind")]
+    pair = _named(rows.texts("kind"), lambda kind: kind == PAIR)[rows.codes("kind")]
     return np.asarray(pair | (rows.numbers("peer") >= 0))
 
 
-def _sends(name: str) -> bool:
-    return "send" in name.lower()
+def way_of(name: str) -> str:
+    """"send" or "recv": what a call between two ranks does, by its name; "": that is not known."""
+    ways = [way for way in ("send", "recv") if way in name.lower()]
+    return ways[0] if len(ways) == 1 else ""
 
 
 def _between_known(rows: Rows, of: _Shards) -> Flags:
     """Of which transfers it is known between which ranks of the job, and in which direction: groups
     of fewer ranks number these by themselves."""
-    one_way = _named(rows.texts("name"), lambda name: _sends(name) != ("recv" in name.lower()))
-    peer, size = rows.numbers("peer"), rows.numbers("group_size")
-    whole = (size == ABSENT) | (size == of.ranks)
-    other = (peer >= 0) & (peer < of.ranks) & (peer != of.rank[rows.numbers(SHARD)])
+    one_way = _named(rows.texts("name"), lambda name: way_of(name) != "")
+    peer, size, shard = rows.numbers("peer"), rows.numbers("group_size"), rows.numbers(SHARD)
+    world = of.world[shard]
+    whole = (size == ABSENT) | (size == world)
+    other = (peer >= 0) & (peer < world) & (peer != of.rank[shard])
     return np.asarray(one_way[rows.codes("name")] & whole & other)
 
 
@@ -317,12 +321,14 @@ def _group_sizes(meetings: _Meetings, stated: Integers) -> Integers:
 @dataclass
 class _Judged:
     """Of each meeting: whether its ranks share a clock; whether it has a root; whether it is
-    compared; the shortest stay, the last begin; who came last and first (ABSENT: nobody); for how
-    long others waited while only the last one was missing; what came after it."""
+    compared; whether it is of a step; the shortest stay, the last begin; who came last and first
+    (ABSENT: nobody); for how long others waited while only the last one was missing; what came
+    after it."""
 
     one_clock: Flags
     rooted: Flags
     matched: Flags
+    in_step: Flags
     shortest: Integers
     last_begin: Integers
     last: Integers
@@ -332,15 +338,16 @@ class _Judged:
 
 
 def _fold(meetings: _Meetings, of: _Shards, done: Folded) -> None:
+    rooted = _named(meetings.texts("kind"), lambda kind: kind == "rooted")
     seen = meetings.figures(
         shortest=(LEAST, lambda b: b.ns), last_begin=(MOST_OF, lambda b: b.begin),
         first_end=(LEAST, lambda b: b.begin + b.ns), boot=(LEAST, lambda b: b.boot),
         last_boot=(MOST_OF, lambda b: b.boot), name=(LEAST, lambda b: b.codes("name")),
         last_name=(MOST_OF, lambda b: b.codes("name")),
-        kind=(LEAST, lambda b: b.codes("kind")),
+        rooted=(MOST_OF, lambda b: rooted[b.codes("kind")]),
         among=(LEAST, lambda b: b.numbers("among")),
         most_among=(MOST_OF, lambda b: b.numbers("among")),
-        least_bytes=(LEAST, lambda b: b.numbers("bytes")),
+        least_bytes=(LEAST, lambda b: _or(b.numbers("bytes"), ABSENT, MOST)),
         bytes=(MOST_OF, lambda b: b.numbers("bytes")),
         group_size=(MOST_OF, lambda b: b.numbers("group_size")),
         step=(LEAST, lambda b: _or(b.numbers("step"), ABSENT, MOST)),
@@ -394,8 +401,7 @@ def _judge(meetings: _Meetings, seen: dict[str, Integers],
     """And why each meeting is compared with nothing, "" where it is compared."""
     shortest, last_begin, first_end = (seen[n] for n in ("shortest", "last_begin", "first_end"))
     one_clock = (seen["boot"] >= 0) & (seen["boot"] == seen["last_boot"])
-    rooted = _named(meetings.texts("kind"), lambda kind: kind == "rooted")[seen["kind"]]
-    rooted |= meetings.pair
+    rooted = (seen["rooted"] > 0) | meetings.pair
     unmatched = _reasons(meetings, seen, size, one_clock, rooted)
     transfer = np.where(one_clock, np.clip(first_end - last_begin, 0, shortest), shortest)
 
@@ -418,8 +424,8 @@ def _judge(meetings: _Meetings, seen: dict[str, Integers],
     last[latest == earliest] = first[latest == earliest] = ABSENT
     alone = (lasts == 1) & (before > -MOST)
     saved = np.where(alone, latest - np.where(alone, before, latest), 0)
-    judged = _Judged(one_clock, rooted, unmatched == "", shortest, last_begin, last, first, saved,
-                     transfer)
+    judged = _Judged(one_clock, rooted, unmatched == "", seen["step"] != MOST, shortest, last_begin,
+                     last, first, saved, transfer)
     # Nothing is saved while nobody waits.
     most = meetings.figures(waited=(MOST_OF, lambda b: _waited(b, judged)))["waited"]
     judged.saved = np.minimum(saved, most)
@@ -439,7 +445,7 @@ def _left(block: _Block, judged: _Judged) -> Flags:
     does not."""
     ids = block.ids
     early = block.begin + block.ns < judged.last_begin[ids]
-    may = judged.rooted[ids] & judged.one_clock[ids] & (block.sends | (block.route < 0))
+    may = judged.rooted[ids] & judged.one_clock[ids] & (block.sends | ~block.pairs)
     return np.asarray(may & early)
 
 
@@ -458,7 +464,7 @@ def _reasons(meetings: _Meetings, seen: dict[str, Integers], size: Integers, one
         (meetings.calls == 1, "no other rank of the group has it"),
         ((seen["name"] != seen["last_name"]) & ~meetings.pair, "the names differ"),
         (seen["among"] != seen["most_among"], "the ranks have different numbers of it"),
-        ((seen["least_bytes"] != seen["bytes"]) & ~uneven, "the sizes differ"),
+        ((seen["least_bytes"] < seen["bytes"]) & ~uneven, "the sizes differ"),
         (one_clock & (early | ~rooted & apart), "the ranks were not in it at the same time"),
         (rooted & ~one_clock, "it has a root, the ranks no common clock")]
     return np.select([holds for holds, _ in reasons], [reason for _, reason in reasons], "")
@@ -466,15 +472,15 @@ def _reasons(meetings: _Meetings, seen: dict[str, Integers], size: Integers, one
 
 def _add_waits(block: _Block, judged: _Judged, of_meetings: Integers, of_shards: Integers) -> None:
     """Adds what the calls of a block waited, to their meetings and shards (collectives, waited,
-    waited in steps)."""
+    waited in steps: those of the meetings, so that all tables have the same sum)."""
     ids, begin = block.ids, block.begin
-    matched, step = judged.matched[ids], block.numbers("step")
+    matched = judged.matched[ids]
     until = begin + _waited(block, judged)
     waited = each_instant_once(block.shard, begin, np.where(matched, until, begin))
     add_sums(of_meetings, ids, waited)
     of_shards[0] += np.bincount(block.shard[matched], minlength=of_shards.shape[1])
     add_sums(of_shards[1], block.shard, waited)
-    add_sums(of_shards[2], block.shard, np.where(step == ABSENT, 0, waited))
+    add_sums(of_shards[2], block.shard, np.where(judged.in_step[ids], waited, 0))
 
 
 def _hops_of(block: _Block, met: Flags, whose: Integers) -> pa.Table:
@@ -490,7 +496,7 @@ def _hops_of(block: _Block, met: Flags, whose: Integers) -> pa.Table:
     wanted = rank == whose[ids]
     wanted[order[np.append(~same, True)[:len(order)]]] = True  # the last one of each shard
     rows = np.nonzero(wanted)[0]
-    ahead = before[rows]
+    ahead, ended = before[rows], _ended_before(shard, begin, end, order)[rows]
     none = ahead < 0
     codes = block.codes("operation")[kept][rows]
     return pa.table({
@@ -499,6 +505,7 @@ def _hops_of(block: _Block, met: Flags, whose: Integers) -> pa.Table:
         "boot": block.boot[kept][rows], "begin_ns": begin[rows], "end_ns": end[rows],
         "before": column_of(np.where(none, ABSENT, ids[ahead])),
         "free_ns": column_of(np.where(none, ABSENT, end[ahead])),
+        "since_ns": np.where(ended < 0, MOST, begin[rows] - end[ended]),
         "hop": rank[rows] == whose[ids[rows]]})
 
 
@@ -509,11 +516,8 @@ def _path_tables(calls: pa.Table, judged: _Judged, step: Integers) -> tuple[pa.T
     meeting = hops.column("meeting").to_numpy()
     columns = {name: hops.column(name) for name in hops.column_names}
     # While a rank is in the meeting before, it is not the one that is missing.
-    free = hops.column("free_ns").fill_null(-MOST).to_numpy()
-    since = hops.column("begin_ns").to_numpy() - np.where(free > -MOST, free, 0)
-    late = np.where((free > -MOST) & (since >= 0), since, MOST)
-    columns |= {"step": column_of(step[meeting], MOST),
-                "saved_ns": pa.array(np.minimum(judged.saved[meeting], late))}
+    saved = np.minimum(judged.saved[meeting], hops.column("since_ns").to_numpy())
+    columns |= {"step": column_of(step[meeting], MOST), "saved_ns": pa.array(saved)}
     ends: dict[int, tuple[int, ...]] = {}  # by restart: -rank, end, meeting, boot: the largest
     for restart, rank, *end in zip(*(calls.column(c).to_pylist() for c in (
             "restart", "rank", "end_ns", "meeting", "boot"))):
@@ -522,6 +526,19 @@ def _path_tables(calls: pa.Table, judged: _Judged, step: Integers) -> tuple[pa.T
     _, end, last, boot = zip(*ends.values()) if ends else ([], [], [], [])
     return table, _table(_ENDS, {"restart": list(ends), "meeting": last, "boot": boot,
                                  "end_ns": end})
+
+
+def _ended_before(shard: Integers, begin: Integers, end: Integers, order: Integers) -> Integers:
+    """Of each call the last one of its shard that had ended when it began; -1: none. `order`: of
+    _by_end()."""
+    out, ends = np.full(len(order), -1), end[order]
+    cuts = [0, *(np.nonzero(shard[1:] != shard[:-1])[0] + 1).tolist(), len(shard)]
+    for first, stop in zip(cuts, cuts[1:]):
+        of_shard = order[first:stop]
+        place = np.searchsorted(ends[first:stop], begin[of_shard], side="right")
+        place = np.minimum(place, np.arange(stop - first))  # not itself, which may take no time
+        out[of_shard] = np.where(place > 0, of_shard[place - 1], -1)
+    return out
 
 
 def _by_end(shard: Integers, end: Integers, begin: Integers, ids: Integers) -> Integers:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 import crosscut
 from crosscut.cluster import merging, spec
+from crosscut.cluster.ledger import PAIR, way_of
 from crosscut.cluster.partial import SHARD, Gap, Partial
 from crosscut.cluster.shards import (
     bytes_of,
@@ -144,10 +145,11 @@ def _add_ledger(run: Run, place: Mapping[str, int], partial: Partial) -> None:
 def with_ordinals(calls: pa.Table) -> pa.Table:
     """Calls, in order of time, with `ordinal` and `among`: the which it is of how many calls of its
     process with the same group, place and `seq`, or where that is not stated, step and name; where
-    it is with one rank, step, name and that rank."""
+    it is with one rank, step, direction and that rank."""
     columns = [calls.column(name).to_pylist() for name in (SHARD, "group", "place", "seq", "step",
                                                            "name", "kind", "peer")]
-    keys = [(shard, group, place, None, step, name, peer) if kind == "pair" else
+    keys = [(shard, group, place, None, step, way_of(name), peer)
+            if kind == PAIR or (peer is not None and peer >= 0) else
             (shard, group, place, seq, *((None, None) if seq is not None else (step, name)))
             for shard, group, place, seq, step, name, kind, peer in zip(*columns)]
     among = Counter(keys)

@@ -75,13 +75,18 @@ class Map:
         self._cells = (self._row[at] * (self.columns or 1) + self._column[step]
                        if len(at) else np.empty(0, np.int64))
         wall = steps.column("wall_ns").to_numpy()
-        own = wall - steps.column("comm_ns").to_numpy()
+        # Steps that share their number are in no class.
+        split = pc.is_valid(steps.column("comm_ns")).to_numpy()
+        cells = self._cells[split]
+        classes = {name: steps.column(name).filter(split).to_numpy()
+                   for name, _ in spec.STEP_CLASSES}
+        own = wall[split] - classes["comm_ns"]
         least = int(np.median(wall)) // 10 if len(wall) else 1  # below, a difference is noise
-        self.layers = [self._layer("work beyond the median rank's", _excess(own, step), least),
-                       self._layer("step beyond the median rank's", _excess(wall, step), least),
-                       *(self._layer(name.removesuffix("_ns"), steps.column(name).to_numpy())
-                         for name, _ in spec.STEP_CLASSES
-                         if pc.any(pc.greater(steps.column(name), 0)).as_py())]
+        self.layers = [
+            self._layer("work beyond the median rank's", _excess(own, step[split]), cells, least),
+            self._layer("step beyond the median rank's", _excess(wall, step), self._cells, least),
+            *(self._layer(name.removesuffix("_ns"), ns, cells) for name, ns in classes.items()
+              if np.any(ns > 0))]
 
     @property
     def rows(self) -> int:
@@ -93,11 +98,12 @@ class Map:
         """How many columns it has."""
         return min(len(self.steps), MOST_COLUMNS)
 
-    def _layer(self, name: str, ns: npt.NDArray[np.int64], least: int = 1) -> dict[str, Any]:
+    def _layer(self, name: str, ns: npt.NDArray[np.int64], cells: npt.NDArray[np.int64],
+               least: int = 1) -> dict[str, Any]:
         """The most of each cell, in 254 parts of what is shown as most, which is at least `least`;
-        255: no such step."""
+        255: no such step. `cells`: in which each of `ns` is."""
         most = np.full(self.rows * self.columns, -1, np.int64)
-        np.maximum.at(most, self._cells, np.maximum(ns, 0))
+        np.maximum.at(most, cells, np.maximum(ns, 0))
         known = most[most >= 0]
         # One cell far above all others must not make them all alike.
         top = int(max(np.quantile(known, 0.999), least, 1)) if len(known) else 1
@@ -117,6 +123,7 @@ class Map:
 
 def _excess(ns: npt.NDArray[np.int64], step: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """How much more each rank has in a step than the median rank."""
+    step = np.unique(step, return_inverse=True)[1]
     order = np.lexsort((ns, step))
     first = np.flatnonzero(np.diff(step[order], prepend=-1)) if len(order) else np.empty(0, int)
     count = np.diff(np.append(first, len(order)))

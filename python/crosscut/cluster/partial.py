@@ -175,12 +175,18 @@ def from_bytes(content: bytes, name: str) -> Partial:
         version, digest = manifest["version"], manifest["spec"]
     except (KeyError, TypeError, ValueError):
         raise Damaged(f"{name}: it is no partial, or its beginning is torn off") from None
-    if (version, digest) != (spec.VERSION, spec.digest()):
-        raise OtherVersion(f"{name}: version {version}, specification {str(digest)[:8]}; this "
-                           f"Crosscut has {spec.VERSION}, {spec.digest()[:8]}: map its run again")
     shards = None
     try:
         shards = [Shard.from_json(stated) for stated in manifest["shards"]]
+    except (KeyError, TypeError, ValueError) as error:
+        unknown = error
+    if (version, digest) != (spec.VERSION, spec.digest()):
+        raise OtherVersion(f"{name}: version {version}, specification {str(digest)[:8]}; this "
+                           f"Crosscut has {spec.VERSION}, {spec.digest()[:8]}: map its run again",
+                           shards)
+    if shards is None:
+        raise Damaged(f"{name}: {unknown}")
+    try:
         tables = _tables_of(manifest["members"], members)
         gaps = [Gap(*map(str, gap)) for gap in manifest["gaps"]]
         return Partial(str(manifest["job"]), shards, tables, gaps)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 MOST_OUTLIERS = 50
@@ -36,28 +37,41 @@ class Excess:
         return self.figure.ns - self.median_ns
 
 
-def middle(values: list[int]) -> int:
-    """The median; the upper of two middle ones."""
-    return sorted(values)[len(values) // 2]
-
-
-def excesses(figures: Iterable[Figure]) -> Iterator[Excess]:
-    """Each figure beside those of the same name, kind, role and restart."""
+def excesses(figures: Iterable[Figure],
+             ranks: Mapping[tuple[int, str], int] | None = None) -> Iterator[Excess]:
+    """Each figure beside those of the same name, kind, role and restart. `ranks`: how many ranks
+    these have, by restart and role: those without such a figure have 0 of it."""
     groups: dict[tuple[int, str, str, str], list[Figure]] = {}
     for figure in figures:
         key = (figure.restart, figure.role, figure.kind, figure.name)
         groups.setdefault(key, []).append(figure)
-    for _, group in sorted(groups.items()):
-        if len(group) < 2:
+    for (restart, role, *_), group in sorted(groups.items()):
+        count = max((ranks or {}).get((restart, role), 0), len(group))
+        if count < 2:
             continue
         group.sort(key=lambda figure: (figure.ns, figure.rank))
-        median = group[len(group) // 2].ns
-        spread = middle([abs(figure.ns - median) for figure in group])
-        others = (len(group) - 1) // 2  # the middle of those that are left without one
-        for at, figure in enumerate(group):
-            usual = group[others if others < at else others + 1].ns
+        ordered = _Padded([figure.ns for figure in group], 0, count)
+        median = ordered.at(count // 2)
+        apart = sorted(abs(figure.ns - median) for figure in group)
+        spread = _Padded(apart, median, count).at(count // 2)
+        others = (count - 1) // 2  # the middle of those that are left without one
+        for at, figure in enumerate(group, count - len(group)):
+            usual = ordered.at(others if others < at else others + 1)
             limit = usual + 5 * spread + usual // 10
-            yield Excess(figure, usual, len(group) >= LEAST_PEERS and figure.ns > limit)
+            yield Excess(figure, usual, count >= LEAST_PEERS and figure.ns > limit)
+
+
+class _Padded:
+    """`count` sorted numbers: `known` ones, and as often as that takes `filler`."""
+
+    def __init__(self, known: list[int], filler: int, count: int) -> None:
+        self._known, self._filler, self._more = known, filler, count - len(known)
+        self._first = bisect_left(known, filler)
+
+    def at(self, place: int) -> int:
+        if place < self._first:
+            return self._known[place]
+        return self._filler if place < self._first + self._more else self._known[place - self._more]
 
 
 def outliers(all_of_them: Iterable[Excess]) -> list[Excess]:

@@ -30,7 +30,7 @@ def summary(path: str, facts: dict[str, Any]) -> str:
 def text(cluster: Cluster) -> str:
     """The report. OSError, ValueError where a table cannot be read."""
     lines = [head(cluster), *missing(cluster), "",
-             *textwrap.wrap(" ".join(verdict(cluster)), _WIDTH), *_stragglers(cluster),
+             *textwrap.wrap(shown_text(" ".join(verdict(cluster))), _WIDTH), *_stragglers(cluster),
              *_outliers(cluster), *_collectives(cluster), *_spread(cluster)]
     lines += ["", f"More: crosscut table {shlex.quote(cluster.path)}; SQL: docs/cluster.md"]
     return shown(lines)

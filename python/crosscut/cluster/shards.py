@@ -208,6 +208,16 @@ def _ranked_above(process: str, shards: Mapping[str, Shard],
     return None
 
 
+def worlds(shards: Sequence[Shard]) -> dict[int, int]:
+    """How many ranks the job has, by restart: the most that a process states, and at least as many
+    as the highest rank that is here asks for; 0 where none is."""
+    out: dict[int, int] = {}
+    for shard in shards:
+        most = max(shard.world, shard.rank + 1, 0)
+        out[shard.restart] = max(out.get(shard.restart, 0), most)
+    return out
+
+
 def of_one_unit(shards: Mapping[str, Shard]) -> dict[str, Shard]:
     """The processes of one run or file, with the name of that: it changes with any of their
     logs."""

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 import pyarrow as pa
 
-VERSION = 3  # of the partial; another one is mapped again, never mixed
+VERSION = 4  # of the partial; another one is mapped again, never mixed
 
 BATCH_ROWS = 1 << 16  # of a member's record batches: it must not depend on what was merged
 

@@ -30,19 +30,16 @@ double OperationsPerStep(const trace::Trace& trace, const Accounting& a, uint32_
 }
 
 // The bounds of all probes on the critical path, relative to their sum.
-Calibration Calibrated(const trace::Process& process, const NameCodes& names,
+Calibration Calibrated(const trace::Process& process, const ProbeCosts& costs,
                        const ProcessOverlap& overlap) {
   double middle = 0, low = 0, high = 0;
-  for (const trace::ProbeCost& cost : process.probes) {
-    for (size_t i = 1; i < names.probes.size(); ++i) {
-      if (names.probes[i] != cost.probe) continue;
-      const auto one = static_cast<double>(cost.inside_ps + cost.outside_ps);
-      if (one <= 0) continue;
-      const double events = static_cast<double>(overlap.probes[i].in_cells_ps) / one;
-      middle += events * one;
-      low += events * static_cast<double>(cost.low_ps);
-      high += events * static_cast<double>(cost.high_ps);
-    }
+  for (size_t i = 1; i < overlap.probes.size(); ++i) {
+    const auto one = static_cast<double>(costs[i].inside_ps + costs[i].outside_ps);
+    if (one <= 0) continue;
+    const double events = static_cast<double>(overlap.probes[i].in_cells_ps) / one;
+    middle += events * one;
+    low += events * static_cast<double>(costs[i].low_ps);
+    high += events * static_cast<double>(costs[i].high_ps);
   }
   const bool whole = !process.profiled_beside;
   if (middle <= 0) return {1, 1, whole};
@@ -50,18 +47,15 @@ Calibration Calibrated(const trace::Process& process, const NameCodes& names,
 }
 
 // Puts how far what no control step shows may be off, over all probes on the critical path.
-void BoundUnswitched(const trace::Process& process, const NameCodes& names,
-                     const ProcessOverlap& overlap, Estimates* estimates) {
+void BoundUnswitched(const ProbeCosts& costs, const ProcessOverlap& overlap, Estimates* estimates) {
   double middle = 0, low = 0, high = 0;
-  for (const trace::ProbeCost& cost : process.probes) {
-    for (size_t i = 1; i < names.probes.size(); ++i) {
-      if (names.probes[i] != cost.probe || cost.unswitched_ps <= 0) continue;
-      const auto ps = static_cast<double>(overlap.probes[i].unswitched_in_cells_ps);
-      const double events = ps / static_cast<double>(cost.unswitched_ps);
-      middle += ps;
-      low += events * static_cast<double>(cost.unswitched_low_ps);
-      high += events * static_cast<double>(cost.unswitched_high_ps);
-    }
+  for (size_t i = 1; i < overlap.probes.size(); ++i) {
+    if (costs[i].unswitched_ps <= 0) continue;
+    const auto ps = static_cast<double>(overlap.probes[i].unswitched_in_cells_ps);
+    const double events = ps / static_cast<double>(costs[i].unswitched_ps);
+    middle += ps;
+    low += events * static_cast<double>(costs[i].unswitched_low_ps);
+    high += events * static_cast<double>(costs[i].unswitched_high_ps);
   }
   if (middle <= 0) return;
   estimates->low.unswitched = std::clamp(low / middle, 0.0, 1.0);
@@ -94,9 +88,10 @@ ProcessAccount Account(const trace::Trace& trace, const Accounting& a, uint32_t 
   if (out.inflation.checked) out.inflation.operations = OperationsPerStep(trace, a, process);
   out.wander = Wander(steps);
   out.spread = Combined(kLayoutSpread, out.wander);
-  out.scale = ScaleOf(out.inflation, Calibrated(p, a.names, out.overlap));
+  const ProbeCosts costs = CostsOf(p, a.names);
+  out.scale = ScaleOf(out.inflation, Calibrated(p, costs, out.overlap));
   out.estimates = EstimatesOf(out.inflation, out.scale, p, out.overlap);
-  BoundUnswitched(p, a.names, out.overlap, &out.estimates);
+  BoundUnswitched(costs, out.overlap, &out.estimates);
   AddUnswitched(p, out.overlap, out.estimates, &out.inflation);
   out.correction = Correct(out.overlap.cells, out.estimates.value);
   out.low = Correct(out.overlap.cells, out.estimates.high);

@@ -367,6 +367,7 @@ void Count(const std::vector<StepSample>& steps, const std::vector<uint32_t>& bl
            Inflation& out) {
   uint32_t last_control = UINT32_MAX, last_profiled = UINT32_MAX;
   for (size_t i = 0; i < steps.size(); ++i) {
+    out.settling_steps += steps[i].settles;
     if (!steps[i].counts) continue;
     if (steps[i].level == trace::kMarksLevel) continue;
     const bool control = steps[i].level == 0;
@@ -414,8 +415,9 @@ double ControlFloor(const Inflation& inflation) {
 }
 
 LevelInflation MeanInflation(const Inflation& inflation) {
-  LevelInflation mean = {0, inflation.control_steps, inflation.control_blocks};
-  const auto control = static_cast<double>(inflation.control_steps);
+  const int64_t controls = inflation.control_steps + inflation.settling_steps;
+  LevelInflation mean = {0, controls, inflation.control_blocks};
+  const auto control = static_cast<double>(controls);
   double n = control, ratio = control, low = control, high = control;
   for (const LevelInflation& level : inflation.levels) {
     const auto steps = static_cast<double>(level.steps);

@@ -228,8 +228,9 @@ std::vector<StepSample> SampleSteps(const trace::Process& process, const Process
     while (pause != events.pauses.end() && pause->end_ns <= step.begin_ns) ++pause;
     const bool paused = pause != events.pauses.end() && pause->begin_ns < step.end_ns;
     const bool whole = !paused && !step.open && s.ns > 0;
-    s.counts = whole && !step.after_switch && !settling[i];
     s.switched = whole && step.after_switch;
+    s.settles = whole && !step.after_switch && settling[i];
+    s.counts = whole && !s.switched && !s.settles;
     out.push_back(s);
   }
   return out;

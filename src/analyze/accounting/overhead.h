@@ -19,10 +19,10 @@ struct StepSample {
   int64_t timed_ns = 0;  // the part of ns that was timed as layer overhead alone
   uint32_t kind = 0;     // any number that tells kinds apart
   uint8_t level = 0;     // 0: control
-  // false: first after a switch, one of the next control steps where many follow, broken by a
-  // pause, empty or without an end
+  // false: one of the next two, broken by a pause, empty or without an end
   bool counts = true;
   bool switched = false;  // it would count, but is the first step after a switch
+  bool settles = false;   // likewise, but is one of the next control steps where many follow
 };
 
 // The arms of the first steps after a switch: kSwitchedArm has the profiled ones of all levels,
@@ -56,6 +56,7 @@ struct Inflation {
   std::string why_not;   // where not checked: "too few control steps, 12 of 20 blocks"
   int64_t control_steps = 0, control_blocks = 0;
   int64_t profiled_steps = 0, profiled_blocks = 0;
+  int64_t settling_steps = 0;  // StepSample::settles: compared with nothing
   // profiled / control, with its 95 % interval. 1 where not checked.
   double ratio = 1, low = 1, high = 1;
   // Of a typical profiled step: its length, that of a control step, the calibrated cost of its
@@ -76,10 +77,10 @@ inline constexpr int kMinLevelBlocks = 5;
 // The share by which control steps may be longer than unrecorded ones. 0 where not checked.
 double ControlFloor(const Inflation& inflation);
 
-// What the session cost its steps on average: over all levels, control steps and the first steps
-// after a switch, weighted by their numbers, with what probes cost in control steps as well. The
-// bounds assume that the levels' errors go together; the upper one has what control steps may cost
-// beside that.
+// What the session cost its steps on average: over all levels, control steps, those that settle
+// included, and the first steps after a switch, weighted by their numbers, with what probes cost in
+// control steps as well. The bounds assume that the levels' errors go together; the upper one has
+// what control steps may cost beside that.
 LevelInflation MeanInflation(const Inflation& inflation);
 
 // Compares the steps of each kind. Requires: `steps` are in order of time. Deterministic.

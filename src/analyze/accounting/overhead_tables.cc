@@ -33,30 +33,28 @@ void AddProcess(const trace::Process& p, const Accounting& a, const ProcessAccou
                 ProbeSums* all_sums) {
   std::vector<ProbeSum>& sums = all_sums->switched;
   const Scale& scale = account.scale;
+  const ProbeCosts costs = CostsOf(p, a.names);
   for (size_t i = 1; i < a.names.probes.size(); ++i) {
     const ProbeCounts& n = account.overlap.probes[i];
+    const trace::ProbeCost& cost = costs[i];
+    const auto all = static_cast<double>(n.lead + n.waited + n.other);
+    const auto inside = static_cast<double>(cost.inside_ps);
+    const auto outside = static_cast<double>(cost.outside_ps);
     sums[i].count += n.lead + n.waited + n.other;
-    sums[i].known |= sums[i].count > 0;
-    for (const trace::ProbeCost& cost : p.probes) {
-      if (cost.probe != a.names.probes[i]) continue;
-      const auto all = static_cast<double>(n.lead + n.waited + n.other);
-      const auto inside = static_cast<double>(cost.inside_ps);
-      const auto outside = static_cast<double>(cost.outside_ps);
-      sums[i].known = true;
-      sums[i].inside += all * inside * scale.value;
-      sums[i].outside += all * outside * scale.value;
-      sums[i].low += all * (inside + outside) * scale.low;
-      sums[i].high += all * (inside + outside) * scale.high;
-      sums[i].subtracted += static_cast<double>(n.in_cells_ps) * scale.value;
-      if (cost.unswitched_ps <= 0) continue;
-      ProbeSum& more = all_sums->unswitched[i];
-      more.known = true;
-      more.count += n.lead + n.waited + n.other;
-      more.inside += all * static_cast<double>(cost.unswitched_ps);
-      more.low += all * static_cast<double>(cost.unswitched_low_ps);
-      more.high += all * static_cast<double>(cost.unswitched_high_ps);
-      more.subtracted += static_cast<double>(n.unswitched_in_cells_ps);
-    }
+    sums[i].known |= sums[i].count > 0 || cost.probe.valid();
+    sums[i].inside += all * inside * scale.value;
+    sums[i].outside += all * outside * scale.value;
+    sums[i].low += all * (inside + outside) * scale.low;
+    sums[i].high += all * (inside + outside) * scale.high;
+    sums[i].subtracted += static_cast<double>(n.in_cells_ps) * scale.value;
+    if (cost.unswitched_ps <= 0) continue;
+    ProbeSum& more = all_sums->unswitched[i];
+    more.known = true;
+    more.count += n.lead + n.waited + n.other;
+    more.inside += all * static_cast<double>(cost.unswitched_ps);
+    more.low += all * static_cast<double>(cost.unswitched_low_ps);
+    more.high += all * static_cast<double>(cost.unswitched_high_ps);
+    more.subtracted += static_cast<double>(n.unswitched_in_cells_ps);
   }
 }
 

@@ -165,6 +165,54 @@ TEST(MeasureInflation, TakesAHundredThousandSteps) {
   EXPECT_NEAR(got.ratio, 1.15, 0.005);
 }
 
+// A kind that only comes right behind a switch has nothing to be compared with: it does not make
+// the switch look cheap.
+TEST(MeasureInflation, StepsWithoutNeighboursSayNothingOfASwitch) {
+  std::vector<StepSample> steps;
+  for (int block = 0; block < 120; ++block) {
+    const bool control = block % 3 == 0;
+    for (int i = 0; i < 4; ++i) {
+      StepSample s;
+      s.level = control ? 0 : 1;
+      s.switched = i == 0 && block % 3 != 2;
+      s.counts = !s.switched;
+      s.kind = !control && i == 0 && block % 2 == 0 && s.switched ? 2 : control && i == 3 ? 2 : 1;
+      s.ns = s.switched ? 1'400'000 : 1'000'000;
+      steps.push_back(s);
+    }
+  }
+  const Inflation got = MeasureInflation(steps);
+  ASSERT_TRUE(got.checked) << got.why_not;
+  for (const LevelInflation& level : got.levels) {
+    if (level.level != kSwitchedArm) continue;
+    EXPECT_NEAR(level.ratio, 1.4, 0.01);
+  }
+}
+
+// Several kinds in each block: it is one block all the same.
+TEST(MeasureInflation, ABlockOfSeveralKindsIsOne) {
+  std::vector<StepSample> steps;
+  for (int block = 0; block < 90; ++block) {
+    for (int i = 0; i < 6; ++i) {
+      StepSample s;
+      s.level = block % 3 == 0 ? 0 : block % 3 == 1 ? 1 : 2;
+      s.switched = i == 0;
+      s.counts = !s.switched;
+      s.kind = static_cast<uint32_t>(i % 2);
+      s.ns = 1'000'000 + i;
+      steps.push_back(s);
+    }
+  }
+  const Inflation got = MeasureInflation(steps);
+  ASSERT_TRUE(got.checked) << got.why_not;
+  EXPECT_EQ(got.profiled_blocks, 60);
+  int64_t blocks = 0;
+  for (const LevelInflation& level : got.levels) {
+    if (!IsSwitchArm(level.level)) blocks += level.blocks;
+  }
+  EXPECT_EQ(blocks, got.profiled_blocks);
+}
+
 Inflation Measured(double ratio, double low, double high) {
   Inflation i;
   i.checked = true;
@@ -364,6 +412,26 @@ TEST(Probes, WhatControlStepsHaveTooIsSubtractedByItsOwnMeasureAndBounds) {
   EXPECT_EQ(overhead.integers("subtracted_ns")[1], 4800);
   EXPECT_EQ(overhead.integers("low_ns")[1], 4200);
   EXPECT_EQ(overhead.integers("high_ns")[1], 6000);
+}
+
+// A damaged log may say that a probe costs anything.
+TEST(Probes, ThatCostMoreThanAnyCanAreNotBelieved) {
+  for (const int64_t cost : {INT64_MAX, INT64_MIN}) {
+    TestTrace t;
+    const auto p = t.Process("p", 0, 1'000'000);
+    const auto lead = t.Lead(p);
+    const auto op = t.Name("op", Kind::kSpan, Layer::kFramework, false, "op");
+    for (int64_t i = 0; i < 100; ++i) t.Span(lead, i * 1000, i * 1000 + 500, op);
+    t.process(p).probes.push_back(
+        {t.trace().strings.Intern("op"), cost, cost, cost, cost, 9, cost, cost, cost});
+    const trace::Trace& trace = t.Finish();
+    const Accounting a(trace);
+    EXPECT_GE(a.processes[0].correction.estimated_ns, 0);
+    const Table overhead = Compute(trace, "overhead");
+    for (const char* column : {"inside_ns", "total_ns", "low_ns", "high_ns"}) {
+      EXPECT_GE(overhead.integers(column)[0], 0) << column;
+    }
+  }
 }
 
 TEST(Probes, TimeInLayerOverheadAloneIsAllOurs) {

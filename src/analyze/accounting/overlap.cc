@@ -45,13 +45,11 @@ struct Pending {
   int64_t ps, unswitched_ps;
 };
 
-using Costs = std::array<trace::ProbeCost, kMaxProbes + 1>;
-
 // Folds the changes of one process. Sums of the current operation and step are kept by index and
 // written to the cells when either changes.
 class OverlapFold {
  public:
-  OverlapFold(const ProcessEvents& events, const Costs& costs, ProcessOverlap* out)
+  OverlapFold(const ProcessEvents& events, const ProbeCosts& costs, ProcessOverlap* out)
       : state_(events), costs_(costs), out_(out) {}
 
   void Apply(uint32_t change) {
@@ -163,7 +161,7 @@ class OverlapFold {
   }
 
   ProcessState state_;
-  const Costs& costs_;
+  const ProbeCosts& costs_;
   ProcessOverlap* out_;
   Presence presence_;
   uint32_t index_ = 0;
@@ -222,21 +220,21 @@ class ThreadFold {
   Cells cells_;
 };
 
-Costs CostsOf(const trace::Process& process, const NameCodes& names) {
-  Costs costs{};
-  for (const trace::ProbeCost& cost : process.probes) {
-    for (size_t i = 1; i < names.probes.size(); ++i) {
-      if (names.probes[i] != cost.probe) continue;
-      costs[i] = cost;
-      costs[i].inside_ps = std::max<int64_t>(0, cost.inside_ps);
-      costs[i].outside_ps = std::max<int64_t>(0, cost.outside_ps);
-      costs[i].unswitched_ps = std::max<int64_t>(0, cost.unswitched_ps);
+}  // namespace
+
+ProbeCosts CostsOf(const trace::Process& process, const NameCodes& names) {
+  constexpr int64_t kMostPs = 1'000'000'000;
+  ProbeCosts costs{};
+  for (trace::ProbeCost cost : process.probes) {
+    for (int64_t* ps : {&cost.inside_ps, &cost.outside_ps, &cost.low_ps, &cost.high_ps,
+                        &cost.unswitched_ps, &cost.unswitched_low_ps, &cost.unswitched_high_ps}) {
+      *ps = std::clamp<int64_t>(*ps, 0, kMostPs);
     }
+    const auto at = std::find(names.probes.begin() + 1, names.probes.end(), cost.probe);
+    if (at != names.probes.end()) costs[static_cast<size_t>(at - names.probes.begin())] = cost;
   }
   return costs;
 }
-
-}  // namespace
 
 ProcessOverlap ComputeOverlap(const trace::Trace& trace, const NameCodes& names,
                               const ProcessTracks& tracks, const ProcessEvents& events,
@@ -245,7 +243,7 @@ ProcessOverlap ComputeOverlap(const trace::Trace& trace, const NameCodes& names,
   ProcessSource source = SourceOf(trace, names, tracks, events, process);
   ProcessOverlap out;
   out.probes.resize(names.probes.size());
-  const Costs costs = CostsOf(p, names);
+  const ProbeCosts costs = CostsOf(p, names);
   OverlapFold fold(events, costs, &out);
   Sweep(p.start_ns, p.end_ns, source, fold);
   fold.Finish();

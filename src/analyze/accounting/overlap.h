@@ -6,6 +6,7 @@
 // beside the result, its memory depends on the tracks and their depth, not on the trace's length.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -45,6 +46,11 @@ struct ProcessOverlap {
   std::vector<StepCell> steps;      // step by step, in order of time; a cell for each key of a step
   std::vector<ProbeCounts> probes;  // by NameCodes number
 };
+
+// What an event of each probe kind cost, by NameCodes number; zeros and no probe where the process
+// states nothing. Whatever a damaged log says, nothing is negative or above a millisecond.
+using ProbeCosts = std::array<trace::ProbeCost, kMaxProbes + 1>;
+ProbeCosts CostsOf(const trace::Process& process, const NameCodes& names);
 
 // All arguments were made for `trace` and `process`.
 ProcessOverlap ComputeOverlap(const trace::Trace& trace, const NameCodes& names,

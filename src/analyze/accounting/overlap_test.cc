@@ -141,7 +141,7 @@ TEST(Overlap, ThreadTimesEqualABruteForceAndSumToTheThreadsLife) {
     const ProcessEvents events(p);
     for (uint32_t i = 0; i < trace.tracks.size(); ++i) {
       const trace::Track& t = trace.tracks[i];
-      if (t.kind == trace::TrackKind::kDevice) continue;
+      if (t.kind != trace::TrackKind::kThread) continue;
       Measures want;
       int64_t life = 0;
       for (int64_t at = std::max(p.start_ns, t.begin_ns); at < std::min(p.end_ns, t.end_ns); ++at) {

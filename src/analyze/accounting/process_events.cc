@@ -9,10 +9,10 @@ namespace {
 
 // Where the session ends in which a step did.
 int64_t SessionEnd(const trace::Process& process, int64_t at_ns) {
-  for (const trace::Window& window : process.windows) {
-    if (at_ns <= window.end_ns) return window.end_ns;
-  }
-  return process.end_ns;
+  const auto window =
+      std::partition_point(process.windows.begin(), process.windows.end(),
+                           [at_ns](const trace::Window& one) { return one.end_ns < at_ns; });
+  return window == process.windows.end() ? process.end_ns : window->end_ns;
 }
 
 }  // namespace

@@ -15,9 +15,9 @@ inline constexpr size_t kFewestForWander = 200;  // steps
 // the run. Shared machines show noise with about equal power in every octave. The deviation of such
 // noise does not depend on the averaging time (Allan 1966, "Statistics of atomic frequency
 // standards"), so an eighth stands for the whole. What lies in the program is removed where it can
-// be recognised: a steady trend, and a few jumps. Uses the profiled steps that count and have the
-// level that most steps of their kind have, relative to their median. Returns 0 where there are
-// fewer than kFewestForWander of them.
+// be recognised: a steady trend, and a few jumps. Uses the steps that count, but for control steps,
+// and have the level that most of those of their kind have, relative to their median. Returns 0
+// where there are fewer than kFewestForWander of them.
 double Wander(const std::vector<StepSample>& steps);
 
 }  // namespace crosscut::analyze

@@ -72,7 +72,9 @@ class Stated {
     call->peer = NumberOf(track, span, peer_);
     const int64_t elements = NumberOf(track, span, elements_);
     const int64_t size = BytesOf(TextArg(trace_, track, span, type_));
-    if (elements >= 0 && size > 0) call->bytes = elements * size;
+    int64_t bytes = 0;
+    const bool fits = !__builtin_mul_overflow(elements, size, &bytes);
+    if (elements >= 0 && size > 0 && fits) call->bytes = bytes;
   }
 
  private:

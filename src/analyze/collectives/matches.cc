@@ -245,15 +245,17 @@ void Matching::FindWaits(Collective* collective) const {
   collective->waits_known = true;
   // How late each one came: by the clock, or by how much less than others it stayed.
   const auto late = [&](size_t i) { return one_clock_ ? call(i).begin_ns : -call(i).duration(); };
-  size_t last = 0;
+  size_t first = 0, last = 0;
   for (size_t i = 1; i < n; ++i) {
     if (late(i) > late(last)) last = i;
+    if (late(i) < late(first)) first = i;
   }
   int64_t before = INT64_MIN;  // the last but one
   for (size_t i = 0; i < n; ++i) {
     if (i != last) before = std::max(before, late(i));
   }
   collective->last = static_cast<uint32_t>(last);
+  collective->skew_ns = late(last) - late(first);
   collective->transfer_ns = INT64_MAX;
   for (size_t i = 0; i < n; ++i) {
     // Who sends or is served at once leaves without the last one, and did not wait for it.
@@ -262,6 +264,7 @@ void Matching::FindWaits(Collective* collective) const {
         left ? 0 : std::clamp<int64_t>(late(last) - late(i), 0, call(i).duration());
     collective->waited_ns[i] = waited;
     collective->saved_ns[i] = std::min(waited, late(last) - before);
+    if (left) continue;
     collective->transfer_ns = std::min(collective->transfer_ns, call(i).duration() - waited);
   }
 }

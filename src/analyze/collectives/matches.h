@@ -26,8 +26,9 @@ struct Collective {
   std::vector<int64_t> waited_ns;  // by `calls`: for the last one to come
   std::vector<int64_t> saved_ns;   // by `calls`: the part of it after all others had come
   uint32_t last = 0;               // into `calls`: who came last
-  int64_t transfer_ns = 0;         // from then on to the first end
-  bool waits_known = false;        // else the three above say nothing
+  int64_t skew_ns = 0;             // from who came first to who came last
+  int64_t transfer_ns = 0;         // from then on to the first end of those that had not left
+  bool waits_known = false;        // else the five above say nothing
   trace::ProcessId job = {};       // who started its ranks; none: all of its group are of one job
 };
 

@@ -53,6 +53,13 @@ TEST(Collectives, OneGroupIsNotBlamedForTheWaitsOfAnother) {
                           "b gloo:all_reduce 1 2 40 20 80 80 rank3 1 2000000000.000000 -"));
 }
 
+TEST(Collectives, MoreBytesThan64BitsHoldAreNotKnown) {
+  std::string text = kTrace + Rank(0, 900) + Call(0, 100, "a", 0);
+  text.replace(text.find("nelems\" 10"), 10, "nelems\" 4611686018427387905");
+  EXPECT_THAT(Rows(Parse(text), "collective_calls"),
+              ElementsAre(::testing::EndsWith(" 0 100 ? - ? ? 2")));
+}
+
 TEST(Collectives, ARankWhoseRecordingStartsLateIsNotBlamedForWhatWasBefore) {
   const trace::Trace trace = Parse(kTrace + Rank(0, 900) + Call(0, 100, "a", 0) +
                                    Call(200, 300, "a", 1) + Rank(1, 900) + Call(270, 300, "a", 1));
@@ -85,6 +92,33 @@ TEST(Collectives, WhoLeavesABroadcastBeforeTheLastComesDidNotWaitForIt) {
   const trace::Trace trace = Parse(kTrace + Rank(0, 900) + Call(0, 10, "a", 0, broadcast) +
                                    Rank(1, 900) + Call(500, 520, "a", 0, broadcast));
   EXPECT_THAT(Rows(trace, "stragglers"), ElementsAre("rank0 a 1 0 0 0 0", "rank1 a 1 0 1 0 0"));
+}
+
+// Rank 0 sends and is gone; ranks 1 and 2 are served together.
+TEST(Collectives, SkewAndTransferOfABroadcastAreNotThoseOfWhoLeftBefore) {
+  const Kind broadcast = {3, "gloo:broadcast"};
+  const trace::Trace trace =
+      Parse(kTrace + Rank(0, 900) + Call(0, 10, "a", 0, broadcast) + Rank(1, 900) +
+            Call(500, 620, "a", 0, broadcast) + Rank(2, 900) + Call(600, 640, "a", 0, broadcast));
+  EXPECT_THAT(Rows(trace, "collectives"),
+              ElementsAre("a gloo:broadcast 1 3 40 20 600 100 rank2 1 2000000000.000000 -"));
+}
+
+TEST(Collectives, BytesThatAreNotAllStatedAreNotKnown) {
+  const auto without = [](std::string call) { return call.substr(0, call.find("arg dtype")); };
+  const trace::Trace trace =
+      Parse(kTrace + Rank(0, 900) + Call(0, 100, "a", 0) + without(Call(200, 300, "a", 1)) +
+            Rank(1, 900) + Call(90, 100, "a", 0) + without(Call(290, 300, "a", 1)));
+  EXPECT_THAT(Rows(trace, "collectives"),
+              ElementsAre("a gloo:all_reduce 2 2 ? 20 180 180 rank1 2 nan -"));
+}
+
+TEST(Collectives, BytesThatDoNotFitAreNotKnown) {
+  std::string call = Call(0, 100, "a", 0);
+  call.replace(call.find("nelems\" 10"), 10, "nelems\" 4611686018427387905");
+  EXPECT_EQ(testing::Compute(Parse(kTrace + Rank(0, 900) + call), "collective_calls")
+                .integers("bytes")[0],
+            kMissing);
 }
 
 TEST(Collectives, OfThreeProcessesThatStateNoGroupOnlyThoseWithOneAreCompared) {

@@ -88,9 +88,9 @@ Table CollectivesTable(const trace::Trace& trace, const Context& context) {
     Row& row = by_name[{first.group.value, first.name.value, c.job.value}];
     ++row.count;
     row.ranks = std::max(row.ranks, static_cast<int64_t>(c.calls.size()));
-    AddTo(&row.bytes, std::max<int64_t>(first.bytes, 0));
+    AddTo(&row.bytes, first.bytes < 0 ? kTooMuch : first.bytes);
     row.transfer += c.transfer_ns;
-    row.skew += *std::max_element(c.waited_ns.begin(), c.waited_ns.end());
+    row.skew += c.skew_ns;
     for (const int64_t ns : c.waited_ns) row.waited += ns;
     ++row.last[calls[c.calls[c.last]].process.value];
   });

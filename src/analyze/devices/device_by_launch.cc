@@ -15,6 +15,9 @@ namespace {
 
 // What a device track runs: nothing, work with no known launch, or work of operation - kFirst.
 constexpr uint32_t kRest = 0, kUnlinked = 1, kFirst = 2, kMost = 0xffff;
+// Of a set with more states than these, the first ones and how many others, from kOthers on.
+constexpr size_t kMostOfSet = 64;
+constexpr uint32_t kOthers = kMost + 1;
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
 // The launching operation's state by span, for every device span with an arrow into it.
@@ -146,9 +149,12 @@ struct LaunchFold {
   }
   std::vector<uint32_t> Key() const {
     std::vector<uint32_t> key;
+    const size_t linked = running.size() - running.count(kUnlinked);
     for (const auto& [state, n] : running) {
+      if (key.size() == kMostOfSet) break;
       if (state != kUnlinked) key.push_back(state);
     }
+    if (linked > key.size()) key.push_back(kOthers + static_cast<uint32_t>(linked - key.size()));
     if (key.empty()) key.push_back(kUnlinked);
     return key;
   }
@@ -157,8 +163,12 @@ struct LaunchFold {
 std::string KeyText(const trace::Trace& trace, const NameCodes& names,
                     const std::vector<uint32_t>& key) {
   std::set<std::string> texts;
+  std::string others;
   for (const uint32_t state : key) {
-    if (state == kUnlinked) {
+    if (state > kOthers) {
+      others =
+          "+(" + std::to_string(state - kOthers) + (state == kOthers + 1 ? " other)" : " others)");
+    } else if (state == kUnlinked) {
       texts.insert("(unlinked)");
     } else if (state == kFirst) {
       texts.insert("(none)");
@@ -170,7 +180,7 @@ std::string KeyText(const trace::Trace& trace, const NameCodes& names,
   }
   std::string joined;
   for (const std::string& text : texts) joined += (joined.empty() ? "" : "+") + text;
-  return joined;
+  return joined + others;
 }
 
 }  // namespace

@@ -245,6 +245,20 @@ TEST(CriticalPath, GoesFromTheWaitToTheKernelAndToItsLaunch) {
                           "train unknown - - - 960000 1000000"));
 }
 
+// A device's communication that no library's name tells: of the layer comm, as in every table.
+TEST(CriticalPath, HasTheTypesOfWorkThatTheOtherTablesHave) {
+  const trace::Trace trace = Parse(R"(# crosscut trace
+process p window=0..100
+thread main tid=1 main lead
+span cudaDeviceSynchronize 0 100 runtime
+device s device=0 stream=7
+span exchange 10 90 comm
+)");
+  EXPECT_THAT(Rows(trace, "kernels"), ElementsAre("exchange communication 1 80 80 80 80 80"));
+  EXPECT_THAT(Rows(trace, "critical_path"),
+              ::testing::Contains("p device communication exchange 1 80"));
+}
+
 TEST(CriticalPath, FollowsAQueueOfKernelsAndTheThreadThatWorks) {
   const trace::Trace trace = Parse(R"(# crosscut trace
 process p window=0..100
@@ -383,12 +397,128 @@ TEST(CriticalPath, AddsUpToTheWindowOnRandomTraces) {
   }
 }
 
+// The lead declares an operation and does nothing in it but let the worker run: what it did before
+// is on the path all the same.
+TEST(CriticalPath, LooksBehindAnAnnotationInWhichNothingRan) {
+  const trace::Trace trace = Parse(R"(# crosscut trace
+process p window=0..100
+thread main tid=1 main lead
+span a 0 50 framework
+op b 50 100
+thread worker tid=2
+span w 60 100 framework
+)");
+  EXPECT_THAT(Rows(trace, "critical_path_segments"),
+              ElementsAre("p host framework a main 0 50", "p unknown - - - 50 60",
+                          "p host framework w worker 60 100"));
+}
+
+// Instant by instant: the path is nowhere where some thread ran something.
+TEST(CriticalPath, IsUnknownOnlyWhereNoThreadRunsASpan) {
+  std::mt19937_64 random(11);
+  for (int round = 0; round < 500; ++round) {
+    testing::TestTrace t;
+    const auto p = t.Process("p", 0, 300);
+    for (int thread = 0; thread < 3; ++thread) {
+      const auto track = thread == 0 ? t.Lead(p) : t.Thread(p);
+      const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % uint64_t(n)); };
+      for (int64_t at = below(40); at < 290;) {
+        const int64_t end = std::min<int64_t>(300, at + 1 + below(60));
+        if (below(2) == 0) {
+          t.Operation(track, "op", at, end);
+          for (int64_t in = at + below(20); in < end;) {
+            const int64_t until = std::min(end, in + below(15));
+            if (below(3) == 0) t.Operation(track, "inner", in, until);
+            t.Spans(track, trace::Layer::kPython, {{in, until}});
+            in = until + 1 + below(30);
+          }
+        } else {
+          t.Spans(track, trace::Layer::kFramework, {{at, end}});
+        }
+        at = end + below(30);
+      }
+    }
+    const trace::Trace& trace = t.Finish();
+    const Context context(trace);
+    for (const PathSegment& segment : FindCriticalPath(trace, context, {0})) {
+      if (segment.kind != PathSegment::kUnknown) continue;
+      for (const trace::Track& track : trace.tracks) {
+        for (size_t s = 0; s < track.spans.size(); ++s) {
+          if (trace.name(track.spans.name[s]).kind != trace::Kind::kSpan) continue;
+          ASSERT_LE(std::min(track.spans.end_ns[s], segment.end_ns),
+                    std::max(track.spans.begin_ns[s], segment.begin_ns))
+              << "round " << round;
+        }
+      }
+    }
+  }
+}
+
+TEST(CriticalPath, HasNoTimeInPauses) {
+  const trace::Trace trace = Parse(R"(# crosscut trace
+process p window=0..100
+pause 10 20
+pause 40 60
+pause 95 100
+thread main tid=1 main lead
+span a 0 50 framework
+span b 55 80 framework
+)");
+  EXPECT_THAT(Rows(trace, "critical_path_segments"),
+              ElementsAre("p host framework a main 0 10", "p host framework a main 20 40",
+                          "p host framework b main 60 80", "p unknown - - - 80 95"));
+}
+
+TEST(DeviceTables, AKernelThatConvertsIsNoCopy) {
+  trace::Trace trace;
+  const auto type = [&](std::string_view text) {
+    trace::Name name;
+    name.text = trace.strings.Intern(text);
+    return TypeOfWork(trace, name);
+  };
+  EXPECT_EQ(type("triton_poi_fused__to_copy_add_0"), WorkType::kComputation);
+  EXPECT_EQ(type("my_copy_kernel"), WorkType::kComputation);
+  EXPECT_EQ(type("clEnqueueReadBuffer"), WorkType::kCopy);
+  EXPECT_EQ(type("CopyHostToDevice"), WorkType::kCopy);
+}
+
 TEST(DeviceTables, ADeviceThatStatesNoNumberIsMinusOneAndNotTheFirst) {
   testing::TestTrace t;
   const auto p = t.Process("p", 0, 100);
   t.track(t.DeviceSpans(p, {{10, 20}})).device = 3;
   t.track(t.DeviceSpans(p, {{30, 40}})).device = -1;
   EXPECT_THAT(testing::Compute(t.Finish(), "device_events").integers("device"), ElementsAre(3, -1));
+}
+
+// The names of all would be a square of them.
+TEST(Tables, DeviceByLaunchCountsTheOthersOfManyOperationsAtOnce) {
+  constexpr int kMany = 300;
+  std::string text = "# crosscut trace\nprocess p pid=1 window=0..100000\nthread main tid=1 lead\n";
+  for (int i = 0; i < kMany; ++i) {
+    const std::string at = std::to_string(10 * i), end = std::to_string(10 * i + 5);
+    text += "op w" + std::to_string(1000 + i) + " " + at + " " + end + "\nspan launch " + at + " " +
+            end + " runtime\nout " + std::to_string(i + 1) + " " + at + "\n";
+  }
+  for (int i = 0; i < kMany; ++i) {
+    const std::string at = std::to_string(5000 + i);
+    text += "device gpu device=0 stream=" + std::to_string(i) + "\nspan kernel " + at +
+            " 10000 device\nin " + std::to_string(i + 1) + " " + at + "\n";
+  }
+  const trace::Trace trace = Parse(text);
+  const Context context(trace);
+  const Table table = DeviceByLaunchTable(trace, context);
+  int64_t sum = 0;
+  size_t longest = 0;
+  std::string last;
+  for (size_t row = 0; row < table.rows(); ++row) {
+    const std::string& operations = table.texts("launch_operations")[row];
+    sum += table.integers("ns")[row];
+    longest = std::max(longest, operations.size());
+    if (operations.ends_with("+(236 others)")) last = operations;
+  }
+  EXPECT_EQ(sum, 5000);
+  EXPECT_LT(longest, size_t{500});
+  EXPECT_TRUE(last.starts_with("w1000+w1001+")) << last;
 }
 
 }  // namespace

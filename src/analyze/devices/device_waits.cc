@@ -1,6 +1,7 @@
 #include "src/analyze/devices/device_waits.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <unordered_map>
 
@@ -32,18 +33,70 @@ Blocks BlocksBy(std::string_view name) {
   return Blocks::kNot;
 }
 
+// Work in order of its end, each with when it was launched: finds the last that was launched before
+// a time, in logarithmic time (a tree of minima).
+class Ends {
+ public:
+  void Add(int64_t end_ns, int64_t launched_ns, uint32_t event) {
+    work_.push_back({end_ns, launched_ns, event});
+  }
+  void Build() {
+    std::stable_sort(work_.begin(), work_.end(),
+                     [](const Work& a, const Work& b) { return a.end_ns < b.end_ns; });
+    leaves_ = std::bit_ceil(work_.size());
+    first_.assign(2 * leaves_, INT64_MAX);
+    for (size_t i = 0; i < work_.size(); ++i) first_[leaves_ + i] = work_[i].launched_ns;
+    for (size_t i = leaves_; i-- > 1;) first_[i] = std::min(first_[2 * i], first_[2 * i + 1]);
+  }
+  // The last of those that end behind `begin_ns`, up to `end_ns`, and were launched before
+  // `begin_ns`; null where none was.
+  const uint32_t* Last(int64_t begin_ns, int64_t end_ns) const {
+    const size_t from = Behind(begin_ns);
+    for (size_t to = Behind(end_ns); to > from;) {
+      size_t node = leaves_ + to - 1, length = 1;
+      while (node % 2 == 1 && to >= from + 2 * length) node /= 2, length *= 2;
+      if (first_[node] >= begin_ns) {
+        to -= length;
+        continue;
+      }
+      while (node < leaves_) node = 2 * node + (first_[2 * node + 1] < begin_ns ? 1 : 0);
+      return &work_[node - leaves_].event;
+    }
+    return nullptr;
+  }
+
+ private:
+  struct Work {
+    int64_t end_ns, launched_ns;
+    uint32_t event;
+  };
+  size_t Behind(int64_t at) const {
+    const auto first = std::partition_point(work_.begin(), work_.end(),
+                                            [at](const Work& one) { return one.end_ns <= at; });
+    return static_cast<size_t>(first - work_.begin());
+  }
+
+  std::vector<Work> work_;
+  size_t leaves_ = 0;
+  std::vector<int64_t> first_;  // launched, by node; the root is 1
+};
+
 class Waits {
  public:
   Waits(const trace::Trace& trace, const ProcessWork& work) : trace_(trace), work_(work) {
     for (const trace::Name& name : trace.names) blocks_.push_back(BlocksBy(trace.text(name.text)));
     for (uint32_t i = 0; i < work.events.size(); ++i) {
       const DeviceEvent& event = work.events[i];
-      if (event.work()) by_end_.push_back(i);
       if (event.launched()) launched_[Key(event.launch_track, event.launch)].push_back(i);
+      if (!event.work()) continue;
+      const int64_t launched = event.launched()
+                                   ? IntervalOf(trace, event.launch_track, event.launch).begin_ns
+                                   : INT64_MIN;
+      all_.Add(event.end_ns, launched, i);
+      of_stream_[{event.device, event.stream}].Add(event.end_ns, launched, i);
     }
-    std::sort(by_end_.begin(), by_end_.end(), [&](uint32_t a, uint32_t b) {
-      return work.events[a].end_ns < work.events[b].end_ns;
-    });
+    all_.Build();
+    for (auto& [stream, ends] : of_stream_) ends.Build();
     NoteRecords();
   }
 
@@ -61,12 +114,7 @@ class Waits {
   }
 
  private:
-  struct Stream {
-    int64_t device, number;
-    bool Has(const DeviceEvent& event) const {
-      return event.stream == number && event.device == device;
-    }
-  };
+  using Stream = std::pair<int64_t, int64_t>;  // device, number
 
   static uint64_t Key(trace::TrackId track, trace::SpanIndex span) {
     return uint64_t{track.value} << 32 | span;
@@ -97,19 +145,12 @@ class Waits {
       recorded = own != kMissing && record != recorded_.end();
       if (recorded) on = record->second;
     }
-    auto at = std::upper_bound(
-        by_end_.begin(), by_end_.end(), call.end_ns,
-        [&](int64_t ns, uint32_t event) { return ns < work_.events[event].end_ns; });
-    while (at != by_end_.begin()) {
-      const uint32_t index = *--at;
-      const DeviceEvent& event = work_.events[index];
-      if (event.end_ns <= call.begin_ns) return;  // ended before: nobody waited
-      const bool before =
-          !event.launched() ||
-          IntervalOf(trace_, event.launch_track, event.launch).begin_ns < call.begin_ns;
-      if (!before || (recorded && on.number >= 0 && !on.Has(event))) continue;
-      found_.push_back({track, span, index, recorded});
-      return;
+    const bool of_one = recorded && on.second >= 0;
+    const auto stream = of_one ? of_stream_.find(on) : of_stream_.end();
+    if (of_one && stream == of_stream_.end()) return;
+    const Ends& ends = of_one ? stream->second : all_;
+    if (const uint32_t* last = ends.Last(call.begin_ns, call.end_ns)) {
+      found_.push_back({track, span, *last, recorded});
     }
   }
 
@@ -127,8 +168,9 @@ class Waits {
 
   const trace::Trace& trace_;
   const ProcessWork& work_;
-  std::vector<Blocks> blocks_;    // by name
-  std::vector<uint32_t> by_end_;  // events that work
+  std::vector<Blocks> blocks_;  // by name
+  Ends all_;                    // events that work
+  std::map<Stream, Ends> of_stream_;
   std::unordered_map<uint64_t, std::vector<uint32_t>> launched_;
   std::unordered_map<int64_t, Stream> recorded_;  // by correlation
   trace::StringId correlation_;

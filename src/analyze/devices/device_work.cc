@@ -36,13 +36,16 @@ std::string_view NameOf(WorkType type) {
   return kNames[static_cast<int>(type)];
 }
 
-WorkType TypeOfWork(std::string_view name) {
+WorkType TypeOfWork(const trace::Trace& trace, const trace::Name& of) {
+  if (of.layer == trace::Layer::kIdle) return WorkType::kWait;
+  if (of.layer == trace::Layer::kComm) return WorkType::kCommunication;
+  const std::string_view name = trace.text(of.text);
   for (const std::string_view start : {"Memcpy", "Memset", "hipMemcpy", "hipMemset", "dma",
                                        "CopyHostToDevice", "CopyDeviceToHost"}) {
     if (name.starts_with(start)) return WorkType::kCopy;
   }
-  for (const std::string_view copy : {"clEnqueueRead", "clEnqueueWrite", "clEnqueueCopy",
-                                      "clEnqueueFill", "clEnqueueMigrate", "_copy"}) {
+  for (const std::string_view copy :
+       {"clEnqueueRead", "clEnqueueWrite", "clEnqueueCopy", "clEnqueueFill", "clEnqueueMigrate"}) {
     if (Has(name, copy) && !Has(name, "(")) return WorkType::kCopy;
   }
   for (const std::string_view library : {"nccl", "rccl", "hccl", "msccl", "oneccl"}) {
@@ -57,12 +60,7 @@ WorkType TypeOfWork(std::string_view name) {
 
 DeviceWork::DeviceWork(const trace::Trace& trace) {
   std::vector<WorkType> types;
-  for (const trace::Name& name : trace.names) {
-    const WorkType type = TypeOfWork(trace.text(name.text));
-    types.push_back(name.layer == trace::Layer::kIdle   ? WorkType::kWait
-                    : name.layer == trace::Layer::kComm ? WorkType::kCommunication
-                                                        : type);
-  }
+  for (const trace::Name& name : trace.names) types.push_back(TypeOfWork(trace, name));
   const std::vector<Arrivals> arrivals = FindArrivals(trace);
   std::vector<std::vector<DeviceEvent>> events(trace.processes.size());
   for (uint32_t t = 0; t < trace.tracks.size(); ++t) {

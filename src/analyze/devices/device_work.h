@@ -15,9 +15,9 @@ namespace crosscut::analyze {
 enum class WorkType : uint8_t { kComputation, kCommunication, kCopy, kWait };
 inline constexpr int kWorkTypes = 3;  // kWait is no work: a record of waiting by a device's library
 std::string_view NameOf(WorkType type);
-// The type that a name tells: collectives of NCCL and its like are communication, copies and memory
-// sets are copies, all else is computation.
-WorkType TypeOfWork(std::string_view name);
+// The type of spans of that name: waits and communication by their layer; else collectives of NCCL
+// and its like are communication, copies and memory sets are copies, and the rest is computation.
+WorkType TypeOfWork(const trace::Trace& trace, const trace::Name& name);
 
 struct DeviceEvent {
   int64_t begin_ns, end_ns;

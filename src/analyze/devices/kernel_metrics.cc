@@ -26,7 +26,7 @@ void ForEachMeasured(const trace::Trace& trace, OfKernel of_kernel, OfInstant of
     const bool device = track.kind == trace::TrackKind::kDevice;
     for (uint32_t i = 0; device && i < track.spans.size(); ++i) {
       const trace::Arg arg = track.args.Find(i, passes);
-      if (arg.key.valid()) of_kernel(track, i, arg.value);
+      if (arg.key.valid()) of_kernel(track, i, arg.is_text ? 1 : arg.value);
     }
     // In files a track without spans is no device's.
     for (uint32_t i = 0; i < track.instants.at_ns.size(); ++i) {

@@ -95,8 +95,12 @@ void Collector::Take(uint32_t index) {
     const int64_t at = track.instants.at_ns[i], total = mark.total.value_or(kMissing);
     const SpanIndex span = open_.of({index}).InnermostAt(at);
     if (failed) {
-      memory.failures.push_back(
-          {at, *mark.bytes, total, mark.reserved.value_or(0), {index}, OwnerOf({index}, span, at)});
+      memory.failures.push_back({at,
+                                 *mark.bytes,
+                                 total,
+                                 mark.reserved.value_or(kMissing),
+                                 {index},
+                                 OwnerOf({index}, span, at)});
     } else {
       memory.changes.push_back({at, *mark.bytes, total, mark.address, {index}, span});
     }
@@ -114,25 +118,30 @@ void Collector::Match(DeviceMemory* memory, bool allocator) {
   std::stable_sort(memory->failures.begin(), memory->failures.end(), before);
   std::stable_sort(memory->changes.begin(), memory->changes.end(), before);
   std::unordered_map<int64_t, size_t> live;
-  const auto end_unseen_before = [&](int64_t at) {
+  const auto end = [&](size_t block, int64_t at, size_t change) {
+    memory->blocks[block].end_ns = at;
+    memory->blocks[block].ended = change;
+  };
+  const auto end_unseen_before = [&](int64_t at, size_t change) {
     for (; next != unseen.end() && *next < at; ++next) {
-      for (const auto& [address, block] : live) memory->blocks[block].end_ns = *next;
+      for (const auto& [address, block] : live) end(block, *next, change);
       live.clear();
     }
   };
-  for (const MemoryChange& change : memory->changes) {
+  for (size_t i = 0; i < memory->changes.size(); ++i) {
+    const MemoryChange& change = memory->changes[i];
     if (change.address == 0) continue;
-    end_unseen_before(change.at_ns);
+    end_unseen_before(change.at_ns, i);
     if (const auto block = live.find(change.address); block != live.end()) {
-      memory->blocks[block->second].end_ns = change.at_ns;
+      end(block->second, change.at_ns, i);
       live.erase(block);
     }
     if (change.bytes < 0) continue;
     live.emplace(change.address, memory->blocks.size());
-    memory->blocks.push_back(
-        {change.at_ns, INT64_MAX, change.bytes, OwnerOf(change.track, change.span, change.at_ns)});
+    memory->blocks.push_back({change.at_ns, INT64_MAX, change.bytes,
+                              OwnerOf(change.track, change.span, change.at_ns), i, SIZE_MAX});
   }
-  end_unseen_before(INT64_MAX);
+  end_unseen_before(INT64_MAX, memory->changes.size());
 }
 
 std::vector<DeviceMemory> Collector::Collect() {
@@ -155,10 +164,10 @@ int64_t DeviceMemory::start_bytes() const {
 
 DeviceMemory::Peak DeviceMemory::peak() const {
   int64_t now = start_bytes();
-  Peak most = {now, changes.empty() ? kMissing : changes.front().at_ns};
-  for (const MemoryChange& change : changes) {
-    now = change.TotalAfter(now);
-    if (now > most.bytes) most = {now, change.at_ns};
+  Peak most = {now, changes.empty() ? kMissing : changes.front().at_ns, 0};
+  for (size_t i = 0; i < changes.size(); ++i) {
+    now = changes[i].TotalAfter(now);
+    if (now > most.bytes) most = {now, changes[i].at_ns, i + 1};
   }
   return most;
 }

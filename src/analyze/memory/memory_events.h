@@ -38,10 +38,13 @@ struct MemoryBlock {
   int64_t begin_ns, end_ns;  // end: INT64_MAX where no free was seen
   int64_t bytes;
   MemoryOwner owner;
+  // By index into DeviceMemory::changes, because several may be of one instant: the block is held
+  // behind change `begun` and before change `ended`.
+  size_t begun, ended;
 };
 
 struct MemoryFailure {
-  int64_t at_ns, bytes, total, reserved;
+  int64_t at_ns, bytes, total, reserved;  // the last two: kMissing where not known
   trace::TrackId track;
   MemoryOwner owner;
 };
@@ -57,6 +60,7 @@ struct DeviceMemory {
   int64_t start_bytes() const;
   struct Peak {
     int64_t bytes, at_ns;
+    size_t changes;  // so many were before
   };
   // The first time at which most was held. at_ns is kMissing where nothing changed.
   Peak peak() const;

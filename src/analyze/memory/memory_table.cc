@@ -17,11 +17,11 @@ struct Held {
   int64_t blocks = 0, bytes = 0;
 };
 
-// What was held at the peak, most first.
-std::vector<std::pair<MemoryOwner, Held>> HeldAtPeak(const DeviceMemory& memory, int64_t at_ns) {
+// What was held behind so many changes, most first.
+std::vector<std::pair<MemoryOwner, Held>> HeldAfter(const DeviceMemory& memory, size_t changes) {
   std::map<MemoryOwner, Held> by_owner;
   for (const MemoryBlock& block : memory.blocks) {
-    if (block.begin_ns > at_ns || block.end_ns <= at_ns) continue;
+    if (block.begun >= changes || block.ended < changes) continue;
     Held& held = by_owner[block.owner];
     ++held.blocks;
     AddTo(&held.bytes, block.bytes);
@@ -65,7 +65,7 @@ Table MemoryPeakTable(const trace::Trace& trace, const Context& context) {
     const DeviceMemory::Peak peak = memory.peak();
     const std::string& process = context.process_label(memory.process);
     int64_t known = 0;
-    for (const auto& [owner, held] : HeldAtPeak(memory, peak.at_ns)) {
+    for (const auto& [owner, held] : HeldAfter(memory, peak.changes)) {
       table.Add(process, memory.device, trace.name_text(owner.operation), trace.name_text(owner.op),
                 trace.name_text(owner.module), held.blocks, CellOf(held.bytes));
       AddTo(&known, held.bytes);

@@ -161,6 +161,32 @@ TEST(Memory, InstantsThatCostAreOverhead) {
   EXPECT_THAT(Rows(trace, "overhead"), Contains(HasSubstr("allocation 2 0 ")));
 }
 
+// Stamps of files are coarse: the peak lies between two changes of one instant.
+TEST(Memory, ThePeakIsAtItsChangeWhereSeveralAreOfOneInstant) {
+  const std::string text =
+      "# crosscut trace\nprocess p window=0..100\nthread main tid=1 main lead\n"
+      "span aten::a 0 20 framework\n" +
+      Memory(10, 1, 100) + Memory(10, 1, -100) + "span aten::b 20 40 framework\n" +
+      Memory(30, 2, 50);
+  EXPECT_THAT(Rows(Parse(text), "memory_peak"), ElementsAre("p cpu - aten::a - 1 100"));
+}
+
+TEST(Memory, WhatAFailureDoesNotStateIsMissing) {
+  const trace::Trace trace = Parse(
+      "# crosscut trace\nprocess p window=0..100\nthread main tid=1 main lead\n"
+      "instant [OutOfMemory] 10\narg \"Device Type\" 1\narg \"Device Id\" 0\narg Bytes 7\n");
+  EXPECT_THAT(Rows(trace, "memory_failures"),
+              ElementsAre(StartsWith("p main cuda:0 - - 10 7 ? ? ")));
+}
+
+TEST(Memory, AnAmountWithoutAnOppositeIsNone) {
+  const trace::Trace trace =
+      Parse("# crosscut trace\nprocess p window=0..100\nthread main tid=1 main lead\n" +
+            Memory(10, 1, 100) + Memory(20, 1, INT64_MIN));
+  EXPECT_THAT(Rows(trace, "memory"), ElementsAre("p cpu 1 0 100 0 0 100 10 100 0"));
+  EXPECT_THAT(Rows(trace, "memory_operators"), ElementsAre("p cpu - 1 0 100 0 100 100"));
+}
+
 // Every moment by itself.
 TEST(Memory, AgreesWithABruteForce) {
   std::mt19937 random(5);

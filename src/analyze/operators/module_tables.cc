@@ -110,7 +110,7 @@ class Modules {
     const trace::Spans& spans = track.spans;
     std::vector<SpanIndex> module(spans.size(), kNoSpan), frame(spans.size(), kNoSpan);
     trace::Continuations continued(spans);
-    trace::Namesakes open(spans);
+    open_.Begin(spans);
     for (SpanIndex i = 0; i < spans.size(); ++i) {
       const SpanIndex parent = spans.parent[i];
       const SpanIndex around = parent == kNoSpan ? kNoSpan : module[parent];
@@ -122,7 +122,7 @@ class Modules {
       const int64_t length = spans.end_ns[i] - spans.begin_ns[i];
       const uint32_t key =
           is_module ? trace_.name(spans.name[i]).text.value : trace::Namesakes::kNoKey;
-      const bool outermost = open.Enter(i, key) == kNoSpan;
+      const bool outermost = open_.Enter(i, key) == kNoSpan;
       if (is_module) {
         if (outermost) CallsOf({index, i}).total_ns += length;
         TakeCall({index, i}, around, length, goes_on);
@@ -184,6 +184,7 @@ class Modules {
   std::vector<bool> is_module_, is_frame_, has_cause_;  // by name
   std::unordered_map<uint64_t, Place> cause_of_;        // frames, by place
   std::map<std::pair<uint32_t, uint32_t>, Calls> calls_;
+  trace::Namesakes open_;  // by text
   std::vector<Frames> frames_;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>, size_t> frame_index_;
 };

@@ -97,7 +97,7 @@ class OperatorStacks {
     const std::vector<int64_t> self = FunctionSelfTimes(trace_, spans);
     std::vector<Place> cause(spans.size(), Place{0, kNoSpan});
     trace::Continuations continued(spans);
-    trace::Namesakes open(spans);
+    open_.Begin(spans);
     for (SpanIndex i = 0; i < spans.size(); ++i) {
       const bool goes_on = continued.Has(i);
       const auto caused = causes_.find({t, i});
@@ -109,7 +109,7 @@ class OperatorStacks {
       const auto device = device_ns_.find({t, i});
       const trace::Name& name = NameOf(track, i);
       if (!IsOperator(name) && device == device_ns_.end()) {
-        open.Enter(i, trace::Namesakes::kNoKey);
+        open_.Enter(i, trace::Namesakes::kNoKey);
         continue;
       }
       const bool forward = cause[i].second != kNoSpan;
@@ -118,7 +118,7 @@ class OperatorStacks {
                   forward ? TextOf(cause[i]) : trace::StringId::None().value,
                   forward ? stacks_[cause[i].first][cause[i].second] : StackTree::kRoot});
       if (!goes_on) ++sums.count;
-      const bool outermost = open.Enter(i, sums.number) == kNoSpan;
+      const bool outermost = open_.Enter(i, sums.number) == kNoSpan;
       if (outermost) sums.total_ns += spans.end_ns[i] - spans.begin_ns[i];
       sums.self_ns += self[i];
       if (device != device_ns_.end()) sums.device_ns += device->second;
@@ -142,6 +142,7 @@ class OperatorStacks {
   std::map<Place, Place> causes_;
   std::map<Place, int64_t> device_ns_;
   std::map<Key, Sums> rows_;
+  trace::Namesakes open_;  // by row
 };
 
 Table OperatorStacks::Make(const Context& context) const {

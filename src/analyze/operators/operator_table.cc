@@ -91,18 +91,18 @@ class Operators {
     const std::vector<int64_t> flops = flops_.Of(track);
     trace::Continuations continued(spans);
     const trace::WholeSpans wholes(spans);
-    std::vector<trace::Namesakes> open(kGroups, trace::Namesakes(spans));
+    for (trace::Namesakes& group : open_) group.Begin(spans);
     for (SpanIndex i = 0; i < spans.size(); ++i) {
       const bool goes_on = continued.Has(i);
       if (!IsOperator(spans, i)) {
-        for (trace::Namesakes& group : open) group.Enter(i, trace::Namesakes::kNoKey);
+        for (trace::Namesakes& group : open_) group.Enter(i, trace::Namesakes::kNoKey);
         continue;
       }
       const Inputs inputs = InputsOf(track.args, wholes.first(i));  // later parts have none
       const Last& last = LookUp(spans.name[i], inputs);
       Row& row = rows_[last.row];
       for (size_t g = 0; g < kGroups; ++g) {
-        const bool outermost = open[g].Enter(i, row.group[g]) == kNoSpan;
+        const bool outermost = open_[g].Enter(i, row.group[g]) == kNoSpan;
         if (outermost) row.total_ns[g] += spans.end_ns[i] - spans.begin_ns[i];
       }
       row.self_ns += self[i];
@@ -110,8 +110,7 @@ class Operators {
         const auto device = device_ns_.find(uint64_t{index} << 32 | i);
         if (device != device_ns_.end()) row.device_ns += device->second;
       }
-      if (goes_on) continue;
-      ++row.count;
+      if (!goes_on) ++row.count;
       if (!flops.empty() && flops[i] != kMissing) {
         row.flops = Together(std::max<int64_t>(row.flops, 0), flops[i]);
       }
@@ -167,6 +166,7 @@ class Operators {
   std::unordered_map<uint64_t, int64_t> device_ns_;  // by track and span
   std::vector<Last> last_;                           // by name
   std::vector<Row> rows_;
+  std::array<trace::Namesakes, kGroups> open_;  // by the group's number
   std::map<std::tuple<uint32_t, uint32_t, trace::Layer, uint32_t, uint32_t>, uint32_t> index_;
   std::map<std::tuple<Group, uint32_t, uint32_t>, uint32_t> groups_;
   SpanFlops flops_;

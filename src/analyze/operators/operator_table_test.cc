@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 
 #include "src/analyze/amounts.h"
@@ -243,6 +244,52 @@ TEST(Operators, ThatWereCutKeepTheirInputsInEachPart) {
   const std::vector<std::string> rows = testing::Rows(builder.Finish(), "operators");
   EXPECT_THAT(rows, ElementsAre("framework aten::mm - [[3, 3]] - 1 60 60 0 ? 30 30 60",
                                 "framework aten::mm - [[2, 2]] - 1 50 20 0 ? 50 50 50"));
+}
+
+// A convolution that was cut calls the one with the FLOPs in its second part.
+TEST(Flops, OfACallInALaterPartAreOfItsOperator) {
+  trace::Builder builder;
+  trace::TrackBuilder& track = builder.AddTrack(builder.AddProcess("p"), trace::TrackKind::kThread);
+  const auto name = [&](const char* text) {
+    return builder.AddName(
+        {builder.Text(text), trace::Kind::kSpan, trace::Layer::kFramework, false, {}});
+  };
+  track.Begin(0, name("aten::other"));
+  track.Begin(20, name("aten::conv2d"));
+  track.EndAt(50, 0);  // cuts conv2d
+  track.Begin(60, name("aten::convolution"));
+  track.ArgText(builder.Text("Input Dims"),
+                builder.Text("[[1, 6, 8, 8], [4, 6, 3, 3], [4], [], [], [], [], [], []]"));
+  track.ArgText(builder.Text("Concrete Inputs"),
+                builder.Text(R"(["","","","[1, 1]","[1, 1]","[1, 1]","False","[0, 0]","1"])"));
+  track.End(70);
+  track.End(80);
+  const trace::Trace trace = builder.Finish();
+  const Table table = testing::Compute(trace, "operators");
+  int64_t sum = 0;
+  for (const int64_t flops : table.integers("flops")) sum += flops == kMissing ? 0 : flops;
+  EXPECT_EQ(sum, 2 * 8 * 8 * 9 * 6 * 4);
+}
+
+// Deep calls of one name with many calls inside: time is linear.
+TEST(Flops, OfCallsDeepInTheirNamesakesTakeLinearTime) {
+  constexpr int64_t kDeep = 100'000, kCalls = 100'000;
+  testing::TestTrace t;
+  const auto p = t.Process("p", 0, 4 * kDeep + 2 * kCalls);
+  const auto lead = t.Lead(p);
+  const auto mm = t.Name("aten::mm", trace::Kind::kSpan, trace::Layer::kFramework);
+  const int64_t end = 4 * kDeep + 2 * kCalls;
+  for (int64_t i = 0; i < kDeep; ++i) t.Span(lead, i, end - i, mm);
+  for (int64_t i = 0; i < kCalls; ++i) t.Span(lead, kDeep + 2 * i, kDeep + 2 * i + 1, mm);
+  trace::Trace& trace = t.Finish();
+  trace::Args& args = trace.tracks[0].args;
+  for (uint32_t i = kDeep; i < kDeep + kCalls; ++i) {
+    args.Add(i, {trace.strings.Intern("Input Dims"), true,
+                 trace.strings.Intern("[[2, 3], [3, 5]]").value});
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(testing::Compute(trace, "operators").integers("flops")[0], kCalls * 60);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
 }
 
 }  // namespace

@@ -29,6 +29,12 @@ std::vector<int64_t> SpanFlops::Of(const trace::Track& track) {
   if (!dims_.valid()) return {};
   const trace::Spans& spans = track.spans;
   std::vector<int64_t> flops(spans.size(), kMissing);
+  std::vector<SpanIndex> outermost(spans.size());  // that passes the same call on
+  for (SpanIndex i = 0; i < spans.size(); ++i) {
+    const SpanIndex parent = spans.parent[i];
+    const bool passed_on = parent != kNoSpan && PassesOn(spans.name[parent], spans.name[i]);
+    outermost[i] = passed_on ? outermost[parent] : i;
+  }
   enum : uint8_t { kElementwise = 1, kOther = 2 };
   std::vector<uint8_t> inside(spans.size());  // what counts in a span
   for (auto i = static_cast<SpanIndex>(spans.size()); i-- > 0;) {
@@ -36,7 +42,7 @@ std::vector<int64_t> SpanFlops::Of(const trace::Track& track) {
     const int64_t found = (inside[i] & kind) != 0 ? kMissing : ByFormula(track, i);
     if (found != kMissing) {
       inside[i] |= kind;
-      int64_t& whole = flops[Outermost(spans, i)];
+      int64_t& whole = flops[outermost[i]];
       whole = Together(std::max<int64_t>(whole, 0), found);
     }
     if (spans.parent[i] != kNoSpan) inside[spans.parent[i]] |= inside[i];
@@ -68,15 +74,9 @@ int64_t SpanFlops::ByFormula(const trace::Track& track, SpanIndex span) {
   return last.flops;
 }
 
-SpanIndex SpanFlops::Outermost(const trace::Spans& spans, SpanIndex span) const {
-  const auto is_same = [&](SpanIndex inner, SpanIndex outer) {
-    if (outer == kNoSpan) return false;
-    const trace::NameId a = spans.name[inner], b = spans.name[outer];
-    return (is_convolution_[a.value] && is_convolution_[b.value]) ||
-           trace_.name(a).text == trace_.name(b).text;
-  };
-  while (is_same(span, spans.parent[span])) span = spans.parent[span];
-  return span;
+bool SpanFlops::PassesOn(trace::NameId outer, trace::NameId inner) const {
+  return (is_convolution_[outer.value] && is_convolution_[inner.value]) ||
+         trace_.name(outer).text == trace_.name(inner).text;
 }
 
 }  // namespace crosscut::analyze

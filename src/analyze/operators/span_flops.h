@@ -34,7 +34,7 @@ class SpanFlops {
     int64_t flops = 0;
   };
   int64_t ByFormula(const trace::Track& track, trace::SpanIndex span);
-  trace::SpanIndex Outermost(const trace::Spans& spans, trace::SpanIndex span) const;
+  bool PassesOn(trace::NameId outer, trace::NameId inner) const;
 
   const trace::Trace& trace_;
   const trace::StringId dims_, concrete_;                            // keys of arguments

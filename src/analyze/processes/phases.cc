@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/analyze/accounting/key_intervals.h"
+#include "src/analyze/amounts.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/time/metrics.h"
 
@@ -109,13 +110,15 @@ struct ProgressRow {
 
   int64_t total_ns() const {
     int64_t sum = 0;
-    for (const int64_t part : ns) sum += part;
+    for (const int64_t part : ns) AddTo(&sum, part);
     return sum;
   }
 };
 
+// What a moment's progress makes of it may be more than a cell holds.
 int64_t Whole(int64_t ns, const Stretch& stretch) {
-  return std::llround(static_cast<double>(ns) / (stretch.to - stretch.from));
+  const double whole = static_cast<double>(ns) / (stretch.to - stretch.from);
+  return whole < 0x1p62 ? std::llround(whole) : kTooMuch;
 }
 
 void AddProgress(const Context& context, uint32_t process, std::vector<ProgressRow>& rows) {
@@ -132,7 +135,7 @@ void AddProgress(const Context& context, uint32_t process, std::vector<ProgressR
                        kMissing, {}};
     for (size_t c = 0; c < kMetricClasses; ++c) {
       row.ns[c] = Whole(sum.ns[c], stretch);
-      rows[first].ns[c] += row.ns[c];
+      AddTo(&rows[first].ns[c], row.ns[c]);
     }
     rows[first].recorded_ns += row.recorded_ns;
     rows.push_back(std::move(row));
@@ -173,11 +176,11 @@ Table ProgressTable(const trace::Trace& trace, const Context& context) {
                   Integer("framework_cpp_ns"), Integer("cuda_cpp_ns"), Integer("gpu_ns"),
                   Integer("other_ns"), Integer("excluded_ns"));
   for (const ProgressRow& r : rows) {
-    const auto of = [&](MetricClass c) { return r.ns[static_cast<size_t>(c)]; };
+    const auto of = [&](MetricClass c) { return CellOf(r.ns[static_cast<size_t>(c)]); };
     table.Add(context.process_label({r.process}), r.operation, r.stretch.begin_ns, r.stretch.end_ns,
-              r.stretch.from, r.stretch.to, r.recorded_ns, r.total_ns(), of(MetricClass::kPython),
-              of(MetricClass::kFrameworkCpp), of(MetricClass::kCudaCpp), of(MetricClass::kGpu),
-              of(MetricClass::kOther), r.excluded_ns);
+              r.stretch.from, r.stretch.to, r.recorded_ns, CellOf(r.total_ns()),
+              of(MetricClass::kPython), of(MetricClass::kFrameworkCpp), of(MetricClass::kCudaCpp),
+              of(MetricClass::kGpu), of(MetricClass::kOther), CellOf(r.excluded_ns));
   }
   return table.Make();
 }

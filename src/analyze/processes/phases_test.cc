@@ -108,6 +108,22 @@ count crosscut.progress 60 200000000
                           "trainer - 10 60 0.000000 0.200000 50 250 250 0 0 0 0 ?"));
 }
 
+TEST(Progress, OfAMomentMayMakeMoreThanACellHolds) {
+  const trace::Trace trace = Parse(R"(
+process trainer window=0..40000000000
+thread main tid=7 base=python main
+count crosscut.progress 0 0
+count crosscut.progress 20000000000 1
+op learn 0 1000000000
+)");
+  // Of the operation it does: a thousand millions of seconds.
+  EXPECT_THAT(Rows(trace, "progress"),
+              ElementsAre("trainer (all) 0 20000000000 0.000000 0.000000 20000000000 ? ? 0 0 0 0 0",
+                          "trainer - 0 20000000000 0.000000 0.000000 19000000000 ? ? 0 0 0 0 ?",
+                          "trainer learn 0 20000000000 0.000000 0.000000 1000000000 "
+                          "1000000000000000000 1000000000000000000 0 0 0 0 ?"));
+}
+
 TEST(Progress, WithoutAnyHasNoRows) {
   EXPECT_EQ(Compute(Parse("process p window=0..9\nthread main\n"), "progress").rows(), 0u);
   const trace::Trace standing = Parse(R"(

@@ -9,6 +9,7 @@
 
 #include "src/analyze/columns.h"
 #include "src/analyze/processes/tables.h"
+#include "src/trace/spans_around.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -57,7 +58,9 @@ class Calls {
     const trace::Track& called = trace_.tracks[to.to_track.value];
     if (called.process != track.process) return kMissing;
     if (called.spans.name[to.to] != track.spans.name[result.from]) return kMissing;
-    return called.spans.begin_ns[to.to];
+    // Nothing ends before it begins, whatever arrows say.
+    const int64_t begin = called.spans.begin_ns[to.to];
+    return begin <= track.spans.end_ns[result.from] ? begin : kMissing;
   }
 
  private:
@@ -78,15 +81,6 @@ std::map<Place, Work> Waits(const trace::Trace& trace) {
     work = {from, calls.BeginOf(flow)};
   }
   return waits;
-}
-
-std::string_view OperationAround(const trace::Trace& trace, Place at) {
-  const trace::Spans& spans = trace.tracks[at.first].spans;
-  for (trace::SpanIndex span = at.second; span != kNoSpan; span = spans.parent[span]) {
-    const trace::Name& name = trace.name(spans.name[span]);
-    if (name.kind == trace::Kind::kOperation) return trace.text(name.text);
-  }
-  return "";
 }
 
 struct Row {
@@ -120,10 +114,15 @@ void Add(const trace::Trace& trace, Place wait, const Work& work, Row* row) {
 std::vector<Row> RowsOf(const trace::Trace& trace) {
   using Key = std::tuple<uint32_t, std::string_view, std::string_view, uint32_t, std::string_view>;
   std::map<Key, Row> rows;
+  trace::SpansAround operations(trace, [&](trace::TrackId track, trace::SpanIndex span) {
+    const trace::Spans& spans = trace.tracks[track.value].spans;
+    return trace.name(spans.name[span]).kind == trace::Kind::kOperation;
+  });
   for (const auto& [wait, work] : Waits(trace)) {
     const uint32_t process = trace.tracks[wait.first].process.value;
     const uint32_t for_process = trace.tracks[work.last.first].process.value;
-    const std::string_view operation = OperationAround(trace, wait);
+    const trace::SpanIndex around = operations.Of({wait.first}, wait.second);
+    const std::string_view operation = around == kNoSpan ? "" : NameOf(trace, {wait.first, around});
     const std::string_view name = NameOf(trace, wait), for_name = NameOf(trace, work.last);
     const Key key{process, operation, name, for_process, for_name};
     const auto at = rows.try_emplace(key, Row{process, for_process, operation, name, for_name});

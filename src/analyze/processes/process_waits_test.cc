@@ -78,6 +78,25 @@ in -7 69
                                                         "reader - get actor put 1 8 0 3 5"));
 }
 
+// As a damaged log may have it: the call's arrow ends in what ran behind the result.
+TEST(ProcessWaits, WhatEndedDidNotBeginAfterwards) {
+  const trace::Trace trace = Parse(R"(
+process driver window=0..1000
+thread main tid=1 base=python main
+span call 0 1 comm
+out -2 0
+span get 1 1000 comm
+in -1 999
+process actor window=0..1000
+thread main tid=2 base=python main
+op sample 100 300
+out -1 300
+op sample 500 600
+in -2 500
+)");
+  EXPECT_THAT(Rows(trace, "process_waits"), ElementsAre("driver - get actor sample 1 999 ? ? 700"));
+}
+
 TEST(ProcessWaits, AreNoneWithinAProcessNorWhereSomethingIsCalled) {
   const trace::Trace trace = Parse(R"(
 process driver window=0..100

@@ -19,6 +19,17 @@ int64_t LifeOf(const trace::Process& p, const trace::Track& t, const ProcessEven
   return begin >= end ? 0 : end - begin - LengthWithin(events.pauses, begin, end);
 }
 
+// As threads see them, which know nothing of steps: only where more or less of them is known. In a
+// step of which nothing is, they are in what they were in when it began.
+ProcessEvents WithoutSteps(ProcessEvents events) {
+  const auto same = [](const Stretch& a, const Stretch& b) {
+    return a.known == b.known && b.known != Known::kNothing;
+  };
+  std::vector<Stretch>& all = events.stretches;
+  all.erase(std::unique(all.begin(), all.end(), same), all.end());
+  return events;
+}
+
 }  // namespace
 
 Table ThreadsTable(const trace::Trace& trace, const Context& context) {
@@ -26,8 +37,9 @@ Table ThreadsTable(const trace::Trace& trace, const Context& context) {
   TableRows table("threads", Text("process"), Text("thread"), Text("operation"), Text("layer"),
                   Integer("ns"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    const ProcessEvents events = WithoutSteps(a.events[p]);
     for (const uint32_t t : ThreadsOf(a.tracks[p])) {
-      std::vector<Cell> cells = ComputeThreadTime(trace, a.names, a.events[p], t).cells;
+      std::vector<Cell> cells = ComputeThreadTime(trace, a.names, events, t).cells;
       std::stable_sort(cells.begin(), cells.end(),
                        [](const Cell& x, const Cell& y) { return x.ns > y.ns; });
       for (const Cell& cell : cells) {

@@ -47,19 +47,50 @@ std::vector<uint32_t> NumberBlocks(const std::vector<StepSample>& samples,
   return of_step;
 }
 
+// The names of the spans of some tracks, each with a number. Costs as much as the spans, however
+// many names others have.
+class Numbers {
+ public:
+  Numbers(const trace::Trace& trace, const std::vector<const trace::Spans*>& tracks) {
+    size_t all = 0;
+    for (const trace::Spans* spans : tracks) all += spans->size();
+    if (all >= trace.names.size()) dense_.assign(trace.names.size(), kUnused);
+    for (const trace::Spans* spans : tracks) {
+      for (const trace::NameId name : spans->name) At(name) = kNowhere;
+    }
+    for (uint32_t name = 0; name < dense_.size(); ++name) {
+      if (dense_[name] != kUnused) used_.push_back(name);
+    }
+    for (const auto& [name, number] : sparse_) used_.push_back(name);
+    if (dense_.empty()) std::sort(used_.begin(), used_.end());
+  }
+  // In their order.
+  const std::vector<uint32_t>& used() const { return used_; }
+  uint32_t& At(trace::NameId name) {
+    return dense_.empty() ? sparse_[name.value] : dense_[name.value];
+  }
+
+ private:
+  static constexpr uint32_t kUnused = kNowhere - 1;
+  std::vector<uint32_t> used_, dense_;
+  std::unordered_map<uint32_t, uint32_t> sparse_;
+};
+
 class Summing {
  public:
   Summing(const trace::Trace& trace, const trace::Process& process,
+          const std::vector<const trace::Spans*>& tracks,
           const std::vector<uint32_t>& block_of_step, SpanSums& out)
-      : process_(process), block_of_step_(block_of_step), out_(out) {
+      : process_(process), block_of_step_(block_of_step), out_(out), number_(trace, tracks) {
     std::unordered_map<uint64_t, uint32_t> index;
-    for (const trace::Name& name : trace.names) {
+    for (const uint32_t id : number_.used()) {
+      const trace::Name& name = trace.names[id];
+      if (name.kind != trace::Kind::kSpan) continue;
       const uint64_t key = uint64_t{name.text.value} << 8 | static_cast<uint64_t>(name.layer);
       const auto next = static_cast<uint32_t>(out.names.size());
-      const bool one = name.kind == trace::Kind::kSpan;
-      const uint32_t number = one ? index.emplace(key, next).first->second : kNowhere;
-      if (one && number == next) out.names.push_back({name.text, name.layer, name.probe, {}});
-      number_.push_back(number);
+      const uint32_t number = index.emplace(key, next).first->second;
+      if (number == next) out.names.push_back({name.text, name.layer, name.probe, {}});
+      number_.At({id}) = number;
     }
     now_.resize(out.names.size());
     order_.resize(process.steps.size());
@@ -72,18 +103,19 @@ class Summing {
   void Add(const trace::Spans& spans) {
     size_t next = 0;
     trace::Continuations continued(spans);
-    trace::Namesakes open(spans);
+    open_.Begin(spans);
     for (trace::SpanIndex i = 0; i < spans.size(); ++i) {
       const bool goes_on = continued.Has(i);
-      while (next < order_.size() && Step(next).begin_ns <= spans.begin_ns[i]) {
-        Enter(order_[next++]);
+      if (next < order_.size() && Step(next).begin_ns <= spans.begin_ns[i]) {
+        next = BehindThoseBegun(next, spans.begin_ns[i]);
+        Enter(order_[next - 1]);
       }
-      const uint32_t f = number_[spans.name[i].value];
-      const trace::SpanIndex around = open.Enter(i, f);
+      const uint32_t f = number_.At(spans.name[i]);
+      const trace::SpanIndex around = open_.Enter(i, f);
       if (f == kNowhere || next == 0) continue;
       const bool inside = spans.begin_ns[i] < Step(next - 1).end_ns;
       if (!inside || block_ == kNowhere) continue;
-      Count(spans, i, open.KeyedAround(), f, goes_on);
+      Count(spans, i, open_.KeyedAround(), f, goes_on);
       // One that a namesake from before the step holds is this step's all the same.
       const bool outermost = around == trace::kNoSpan || spans.begin_ns[around] < step_begin_;
       if (outermost) At(f).ns += spans.end_ns[i] - spans.begin_ns[i];
@@ -99,6 +131,20 @@ class Summing {
   };
 
   const trace::Step& Step(size_t place) const { return process_.steps[order_[place]]; }
+  // The place of the first step behind `from` that begins later. Many threads have spans in few of
+  // the steps.
+  size_t BehindThoseBegun(size_t from, int64_t at_ns) const {
+    size_t to = from + 1;
+    for (size_t far = 1; to < order_.size() && Step(to).begin_ns <= at_ns; far *= 2) {
+      from = to;
+      to = std::min(order_.size(), to + far);
+    }
+    const auto first = order_.begin() + static_cast<ptrdiff_t>(from);
+    const auto last = order_.begin() + static_cast<ptrdiff_t>(to);
+    const auto behind = std::partition_point(
+        first, last, [&](uint32_t step) { return process_.steps[step].begin_ns <= at_ns; });
+    return static_cast<size_t>(behind - order_.begin());
+  }
 
   void Enter(uint32_t step) {
     step_begin_ = process_.steps[step].begin_ns;
@@ -122,7 +168,7 @@ class Summing {
     now.self_ns += ns;
     // A function around it that began before the step is another step's.
     if (around == trace::kNoSpan || spans.begin_ns[around] < step_begin_) return;
-    At(number_[spans.name[around].value]).self_ns -= ns;
+    At(number_.At(spans.name[around])).self_ns -= ns;
   }
 
   void Flush() {
@@ -137,9 +183,10 @@ class Summing {
   const trace::Process& process_;
   const std::vector<uint32_t>& block_of_step_;
   SpanSums& out_;
-  std::vector<uint32_t> number_;  // by NameId
-  std::vector<uint32_t> order_;   // steps by begin
-  std::vector<Now> now_;          // of the current block
+  Numbers number_;
+  trace::Namesakes open_;        // by number
+  std::vector<uint32_t> order_;  // steps by begin
+  std::vector<Now> now_;         // of the current block
   std::vector<uint32_t> touched_;
   uint32_t block_ = kNowhere;
   int64_t step_begin_ = 0;
@@ -169,10 +216,12 @@ SpanSums SumSpans(const trace::Trace& trace, const ProcessTracks& tracks,
                   const StepClasses& classes) {
   SpanSums out;
   const std::vector<uint32_t> block_of_step = NumberBlocks(samples, classes, out.blocks);
-  Summing summing(trace, process, block_of_step, out);
+  std::vector<const trace::Spans*> all;
   for (const std::vector<uint32_t>* some : {&tracks.host, &tracks.async, &tracks.device}) {
-    for (const uint32_t track : *some) summing.Add(trace.tracks[track].spans);
+    for (const uint32_t track : *some) all.push_back(&trace.tracks[track].spans);
   }
+  Summing summing(trace, process, all, block_of_step, out);
+  for (const trace::Spans* spans : all) summing.Add(*spans);
   for (SpanName& name : out.names) Merge(name.sums);
   return out;
 }

@@ -26,7 +26,7 @@ struct SpanSum {
 };
 
 // A name and layer. Names that differ only in other attributes are one; `probe` is that of the
-// first.
+// first that the process has.
 struct SpanName {
   trace::StringId text;
   trace::Layer layer;

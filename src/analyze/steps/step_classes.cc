@@ -103,7 +103,7 @@ StepClasses ClassifySteps(const trace::Trace& trace, const trace::Process& proce
   Values lengths(samples.size());
   std::map<uint32_t, Members> kinds;
   for (uint32_t s = 0; s < samples.size(); ++s) {
-    if (!samples[s].counts && !samples[s].switched) continue;
+    if (!samples[s].counts && !samples[s].switched && !samples[s].settles) continue;
     double ratio = RatioOf(inflation, samples[s].level);
     if (samples[s].switched)
       ratio = std::max(ratio, RatioOf(inflation, SwitchArm(samples[s].level)));

@@ -243,5 +243,22 @@ TEST(StepClasses, DoNotTakeTheCostOfALevelForOtherWork) {
   EXPECT_THAT(kinds.texts("kind"), ElementsAre("step"));
 }
 
+// The first ones of many control steps in a row are no base of a comparison, but steps like others.
+TEST(StepKinds, CountAllControlSteps) {
+  Loop loop(7);
+  for (int block = 0; block < 60; ++block) {
+    for (int i = 0; i < 24; ++i) loop.Step(block % 2 == 0 ? 0 : 1, i == 0);
+  }
+  const trace::Trace& trace = loop.Finish();
+  const Context context(trace);
+  const Table kinds = StepKindsTable(trace, context);
+  ASSERT_EQ(kinds.rows(), 1u);
+  EXPECT_EQ(kinds.integers("steps")[0], 60 * 24);
+  EXPECT_EQ(kinds.integers("control_steps")[0], 30 * 24);
+  const Table levels = testing::Compute(trace, "overhead_levels");
+  EXPECT_EQ(levels.texts("level").back(), "all");
+  EXPECT_EQ(levels.integers("steps").back(), 60 * 24) << "every step of the run";
+}
+
 }  // namespace
 }  // namespace crosscut::analyze

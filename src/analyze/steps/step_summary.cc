@@ -54,13 +54,15 @@ std::vector<ComparedSteps> CompareSteps(const trace::Process& process,
   for (uint32_t s = 0; s < process.steps.size(); ++s) {
     const trace::Step& step = process.steps[s];
     const auto [at, added] = index.try_emplace(step.kind.value, out.size());
-    if (added) out.push_back({step.kind, 0, 0, 0, {}, {}}), switched.emplace_back();
+    if (added) out.push_back({step.kind, 0, 0, 0, {}, {}, {}}), switched.emplace_back();
     ComparedSteps& kind = out[at->second];
     if (wall_ns[s] == 0) continue;  // paused from its begin to its end
     kind.control += step.control();
     kind.left_out += step.left_out();
     kind.recorded += step.profiled();
-    if (!step.profiled() || step.open) continue;
+    if (step.open) continue;
+    kind.whole.push_back(s);
+    if (!step.profiled()) continue;
     (step.after_switch ? switched[at->second] : kind.steps).push_back(s);
   }
   for (size_t k = 0; k < out.size(); ++k) {

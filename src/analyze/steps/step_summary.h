@@ -20,7 +20,8 @@ struct ComparedSteps {
   trace::StringId kind;
   // Those that lie in the window, as window_parts counts them; recorded: at other levels.
   int64_t recorded = 0, control = 0, left_out = 0;
-  std::vector<uint32_t> steps;  // indices into Process::steps, the shortest first
+  std::vector<uint32_t> whole;  // indices into Process::steps: of all levels whose length is known
+  std::vector<uint32_t> steps;  // the shortest first
   std::vector<uint32_t> usual;  // those at the level that most of them have, likewise
 };
 
@@ -34,7 +35,7 @@ std::vector<uint32_t> AtUsualLevel(const trace::Process& process,
 // The length of each step without pauses, in nanoseconds.
 std::vector<int64_t> StepWalls(const trace::Process& process, const ProcessOverlap& overlap);
 
-// The upper of two middle ones; 0 of none.
+// Quantile's (quantiles.h); 0 of none.
 int64_t Median(std::vector<int64_t> values);
 // What a usual one of these lengths is, and the limit above which one is unusually long: five
 // median absolute deviations and 10 % above the median.

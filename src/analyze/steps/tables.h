@@ -19,8 +19,9 @@ Table StepsTable(const trace::Trace& trace, const Context& context);
 Table StepLayersTable(const trace::Trace& trace, const Context& context);
 // process, step, kind, begin_ns, wall_ns, median_ns (of the kind's steps at its level), layers,
 // device (the set that grew most against its own median), grew_ns. A row for each compared step
-// (step_summary.h) that is longer than the median by 5 median absolute deviations and by 10 %,
-// where at least 10 steps of the kind have its level; at most 50 of a process, the longest first.
+// (step_summary.h), control step or step that was left out which is longer than the median by 5
+// median absolute deviations and by 10 %, where at least 10 steps of the kind have its level; at
+// most 50 of a process, the longest first.
 Table OutliersTable(const trace::Trace& trace, const Context& context);
 
 // Operators and functions per step: what a step of each class holds of every name, from the steps

@@ -22,11 +22,24 @@ bool BusyAt(const trace::Trace& trace, const trace::Track& t, int64_t at) {
   return busy;
 }
 
-LayerSet HostAt(const std::vector<ThreadInstant>& threads, const ThreadInstant* lead) {
+// The layer of the innermost span there that has one: those without one add nothing.
+LayerSet AsyncAt(const trace::Trace& trace, const trace::Track& t, int64_t at) {
+  LayerSet set = 0;
+  for (size_t s = 0; s < t.spans.size(); ++s) {
+    if (t.spans.begin_ns[s] > at || t.spans.end_ns[s] <= at) continue;
+    const trace::Name& name = trace.name(t.spans.name[s]);
+    if (name.kind == Kind::kSpan && IsWork(name.layer)) set = Bit(name.layer);
+  }
+  return set;
+}
+
+// `beside`: what asynchronous spans add.
+LayerSet HostAt(const std::vector<ThreadInstant>& threads, const ThreadInstant* lead,
+                LayerSet beside) {
   const bool another = std::any_of(threads.begin(), threads.end(), [&](const ThreadInstant& t) {
     return &t != lead && t.alive && t.in_span && IsWork(t.layer);
   });
-  LayerSet set = 0;
+  LayerSet set = beside;
   bool any = false, all_blocked = true;
   for (const ThreadInstant& t : threads) {
     if (!t.alive) continue;
@@ -73,17 +86,20 @@ InstantKey KeyAt(const trace::Trace& trace, int64_t at) {
   std::vector<ThreadInstant> threads;
   size_t lead = SIZE_MAX;
   bool busy = false;
+  LayerSet beside = 0;
   for (uint32_t i = 0; i < trace.tracks.size(); ++i) {
     const trace::Track& t = trace.tracks[i];
     if (t.kind == trace::TrackKind::kDevice) {
       busy |= !t.ours && BusyAt(trace, t, at);
+    } else if (t.kind == trace::TrackKind::kAsync) {
+      beside |= AsyncAt(trace, t, at);
     } else if (!t.ours) {
       if (p.lead.value == i) lead = threads.size();
       threads.push_back(ThreadAt(trace, t, at));
     }
   }
   const ThreadInstant* l = lead == SIZE_MAX ? nullptr : &threads[lead];
-  const auto set = static_cast<LayerSet>(HostAt(threads, l) | (busy ? kDeviceBit : 0));
+  const auto set = static_cast<LayerSet>(HostAt(threads, l, beside) | (busy ? kDeviceBit : 0));
   return {l == nullptr ? "" : l->operation, set};
 }
 

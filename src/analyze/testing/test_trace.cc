@@ -149,6 +149,7 @@ class Generator {
       trace_.Step(p, at, end, static_cast<uint8_t>(Below(5)));
       at = end + (Below(2) ? 0 : Below(6));
     }
+    for (int64_t i = Below(4); i > 2; --i) AddAsync(p);
     return std::move(trace_);
   }
 
@@ -193,6 +194,11 @@ class Generator {
     Fill(t, 0, 110, 0);
   }
   void AddDevice(trace::ProcessId p) { Fill(trace_.Device(p), 0, 110, 0); }
+  void AddAsync(trace::ProcessId p) {
+    const trace::TrackId t = trace_.Thread(p);
+    trace_.track(t).kind = trace::TrackKind::kAsync;
+    Fill(t, 0, 110, 0);
+  }
 
   std::mt19937_64 random_;
   TestTrace trace_;

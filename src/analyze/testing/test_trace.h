@@ -52,7 +52,8 @@ class TestTrace {
 };
 
 // Small numbers, and everything that the engine knows: nested spans and operations, base layers,
-// lives, waits, idle, devices, pauses, steps of all levels, threads of Crosscut. Not finished.
+// lives, waits, idle, devices, asynchronous spans, pauses, steps of all levels, threads of
+// Crosscut. Not finished.
 TestTrace RandomTrace(uint64_t seed);
 
 // The trace that `text` describes (trace/text.h). An expectation fails where it describes none.

@@ -10,6 +10,7 @@
 #include "src/analyze/devices/device_waits.h"
 #include "src/analyze/recent.h"
 #include "src/analyze/time/nesting_walk.h"
+#include "src/trace/intervals.h"
 #include "src/trace/layers.h"
 
 namespace crosscut::analyze {
@@ -56,7 +57,8 @@ class Walk {
         process_(trace.processes[process.value]),
         work_(context.Shared<DeviceWork>().of(process)),
         threads_(ThreadsOf(trace, context, process, &left_out_)),
-        walks_(trace.tracks.size()),
+        pauses_(Disjoint(process_.paused, {process_.start_ns, process_.end_ns})),
+        pause_(pauses_.size()),
         take_(std::move(take)) {
     if (work_ == nullptr) return;
     for (const DeviceWait& wait : FindDeviceWaits(trace, context, *work_)) {
@@ -113,10 +115,21 @@ class Walk {
     return *walk;
   }
 
-  // The last end of a span in the innermost one before at_; `otherwise` where there is none.
-  int64_t LastEnd(TrackId thread, int64_t otherwise) {
-    const SpanIndex ended = At(thread).ended();
-    return ended == kNoSpan ? otherwise : trace_.tracks[thread.value].spans.end_ns[ended];
+  // When the span ended; `otherwise` where it is none.
+  int64_t EndOf(TrackId thread, SpanIndex span, int64_t otherwise) const {
+    return span == kNoSpan ? otherwise : trace_.tracks[thread.value].spans.end_ns[span];
+  }
+
+  // Takes what of the segment is outside of pauses, the latest first.
+  void TakeUnpaused(PathSegment segment, trace::Layer layer) {
+    const int64_t begin = segment.begin_ns;
+    while (segment.end_ns > begin) {
+      while (pause_ > 0 && pauses_[pause_ - 1].begin_ns >= segment.end_ns) --pause_;
+      const bool any = pause_ > 0 && pauses_[pause_ - 1].end_ns > begin;
+      segment.begin_ns = any ? std::min(pauses_[pause_ - 1].end_ns, segment.end_ns) : begin;
+      if (segment.begin_ns < segment.end_ns) take_(segment, layer);
+      segment.end_ns = any ? pauses_[pause_ - 1].begin_ns : begin;
+    }
   }
 
   // Back to `to`, if that is before.
@@ -124,7 +137,7 @@ class Walk {
     to = std::max(to, process_.start_ns);
     if (to >= at_) return;
     if (kind == PathSegment::kHost && track.valid()) return BackOnHost(to, track, span);
-    take_(PathSegment{to, at_, kind, track, span}, trace::Layer::kNone);
+    TakeUnpaused({to, at_, kind, track, span}, trace::Layer::kNone);
     at_ = to;
   }
 
@@ -138,7 +151,7 @@ class Walk {
       const std::vector<int64_t>& changes = track.base_at_ns;
       const auto change = std::lower_bound(changes.begin(), changes.end(), at_);
       const int64_t from = change == changes.begin() ? to : std::max(to, *std::prev(change));
-      take_(PathSegment{from, at_, PathSegment::kHost, id, span}, of_base ? base : layer);
+      TakeUnpaused({from, at_, PathSegment::kHost, id, span}, of_base ? base : layer);
       at_ = from;
     }
   }
@@ -163,20 +176,22 @@ class Walk {
   // From when on the span, the innermost, was so: the end of its last child before, or its begin.
   int64_t OwnSince(SpanIndex span) {
     const int64_t begin = trace_.tracks[track_.value].spans.begin_ns[span];
-    return std::max(begin, LastEnd(track_, begin));
+    return std::max(begin, EndOf(track_, At(track_).ended(), begin));
   }
 
   // The thread runs nothing but perhaps an annotation: to the thread that did something, or back to
   // where this one did.
   void StepOverNothing(SpanIndex annotation) {
     const bool any = annotation != kNoSpan;
-    const int64_t own = any ? OwnSince(annotation) : LastEnd(track_, process_.start_ns);
+    const int64_t start = process_.start_ns;
+    const int64_t own = any ? OwnSince(annotation) : EndOf(track_, At(track_).ended(), start);
     int64_t latest = own;
     TrackId thread = track_;
     for (const TrackId other : threads_) {
       if (other == track_ || !may_move()) continue;
       const NestingWalk& theirs = At(other);
-      const int64_t end = theirs.Runs(theirs.innermost()) ? at_ : LastEnd(other, process_.start_ns);
+      const bool runs = theirs.Runs(theirs.innermost());
+      const int64_t end = runs ? at_ : EndOf(other, theirs.ran(), start);
       if (end > latest) latest = end, thread = other;
     }
     Back(latest, any ? PathSegment::kHost : PathSegment::kUnknown, any ? track_ : TrackId::None(),
@@ -209,9 +224,11 @@ class Walk {
   const ProcessWork* work_;
   size_t left_out_ = 0;
   std::vector<TrackId> threads_;
-  std::unordered_map<uint64_t, uint32_t> waits_;     // call to event
-  std::vector<uint32_t> before_;                     // by event
-  std::vector<std::unique_ptr<NestingWalk>> walks_;  // by track; null: not looked at
+  std::unordered_map<uint64_t, uint32_t> waits_;                      // call to event
+  std::vector<uint32_t> before_;                                      // by event
+  std::unordered_map<uint32_t, std::unique_ptr<NestingWalk>> walks_;  // by track that is looked at
+  std::vector<trace::Interval> pauses_;
+  size_t pause_;  // so many begin before what is taken next
   int64_t at_ = 0;
   TrackId track_;
   uint32_t event_ = kNoEvent;
@@ -229,8 +246,9 @@ std::string_view NameText(const trace::Trace& trace, const PathSegment& segment)
 std::string_view LayerText(const trace::Trace& trace, const PathSegment& segment,
                            trace::Layer layer) {
   if (segment.kind == PathSegment::kUnknown) return "";
-  if (segment.kind != PathSegment::kHost) return NameOf(TypeOfWork(NameText(trace, segment)));
-  return trace::LayerName(layer);
+  if (segment.kind == PathSegment::kHost) return trace::LayerName(layer);
+  const trace::Spans& spans = trace.tracks[segment.track.value].spans;
+  return NameOf(TypeOfWork(trace, trace.name(spans.name[segment.span])));
 }
 
 template <class Rows>

@@ -1,6 +1,6 @@
 // What the end of a process depended on, walked backwards from it: the tables critical_path (by
-// what) and critical_path_segments (in order). The segments of a process cover its window without a
-// gap and without overlap, so they add up to it.
+// what) and critical_path_segments (in order). The segments of a process cover its window without
+// its pauses, and do not overlap, so they add up to it.
 //
 // The walk: on a thread it follows the innermost span. Where that is a call that waited for a
 // device (device_waits.h), it goes to the device at the end of the work that the call waited for.

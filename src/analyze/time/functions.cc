@@ -52,7 +52,7 @@ class Functions {
       if (fresh) functions_.push_back({name.text, name.layer});
       function_.push_back(name.kind == trace::Kind::kSpan ? at->second : kNotOne);
     }
-    for (const trace::Track& track : trace.tracks) Count(track.spans);
+    Count();
     size_t first = 0;
     for (Function& f : functions_) {
       f.first = first;
@@ -84,11 +84,13 @@ class Functions {
  private:
   static constexpr uint32_t kNotOne = trace::Namesakes::kNoKey;
 
-  void Count(const trace::Spans& spans) {
-    std::vector<int64_t>& counts = name_counts_;
-    counts.assign(function_.size(), 0);
-    for (const trace::NameId name : spans.name) ++counts[name.value];
-    for (const trace::SpanIndex i : spans.continued) --counts[spans.name[i].value];
+  void Count() {
+    std::vector<int64_t> counts(function_.size());  // by NameId
+    for (const trace::Track& track : trace_.tracks) {
+      const trace::Spans& spans = track.spans;
+      for (const trace::NameId name : spans.name) ++counts[name.value];
+      for (const trace::SpanIndex i : spans.continued) --counts[spans.name[i].value];
+    }
     for (size_t n = 0; n < counts.size(); ++n) {
       if (counts[n] > 0 && function_[n] != kNotOne) functions_[function_[n]].count += counts[n];
     }
@@ -97,14 +99,14 @@ class Functions {
   void Measure(const trace::Spans& spans) {
     if (filled_.empty()) filled_.resize(functions_.size());
     trace::Continuations continued(spans);
-    trace::Namesakes open(spans);
+    open_.Begin(spans);
     PartPlaces places(spans);
     for (trace::SpanIndex i = 0; i < spans.size(); ++i) {
       const int64_t length = spans.end_ns[i] - spans.begin_ns[i];
       const bool goes_on = continued.Has(i);
       const size_t before = goes_on ? places.OfNextContinued() : 0;
       const uint32_t f = function_[spans.name[i].value];
-      const bool outermost = open.Enter(i, f) == trace::kNoSpan;
+      const bool outermost = open_.Enter(i, f) == trace::kNoSpan;
       size_t place = before;
       if (f != kNotOne) {
         if (outermost) functions_[f].total_ns += length;
@@ -114,7 +116,7 @@ class Functions {
       }
       places.Note(i, place);
       // An operation around a span is no function: its spans count against the function around it.
-      const trace::SpanIndex around = open.KeyedAround();
+      const trace::SpanIndex around = open_.KeyedAround();
       if (f == kNotOne || around == trace::kNoSpan) continue;
       functions_[function_[spans.name[around].value]].self_ns -= length;
     }
@@ -123,7 +125,7 @@ class Functions {
   const trace::Trace& trace_;
   std::vector<Function> functions_;
   std::vector<uint32_t> function_;  // by NameId
-  std::vector<int64_t> name_counts_;
+  trace::Namesakes open_;           // by function
   std::vector<size_t> filled_;
   trace::Column<int64_t> lengths_;  // of all spans, by function
 };

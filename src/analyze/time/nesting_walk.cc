@@ -8,8 +8,12 @@ using trace::kNoSpan;
 using trace::SpanIndex;
 
 NestingWalk::NestingWalk(const trace::Trace& trace, const trace::Spans& spans)
-    : spans_(spans), last_inside_(spans.size(), kNoSpan), before_(spans.size(), kNoSpan) {
-  about_.reserve(spans.size());
+    : spans_(spans),
+      last_inside_(spans.size(), kNoSpan),
+      before_(spans.size(), kNoSpan),
+      ran_inside_(spans.size(), kNoSpan),
+      ran_before_(spans.size(), kNoSpan) {
+  layer_.reserve(spans.size());
   SpanIndex last_outermost = kNoSpan;
   for (SpanIndex span = 0; span < spans.size(); ++span) {
     const SpanIndex parent = spans.parent[span];
@@ -17,8 +21,21 @@ NestingWalk::NestingWalk(const trace::Trace& trace, const trace::Spans& spans)
     before_[span] = last;
     last = span;
     const trace::Name& name = trace.name(spans.name[span]);
-    about_.push_back({name.kind == trace::Kind::kSpan || Runs(parent),
-                      trace::LayerInside(name, LayerIn(parent))});
+    if (name.kind == trace::Kind::kSpan || Runs(parent)) ran_inside_[span] = span;
+    layer_.push_back(trace::LayerInside(name, LayerIn(parent)));
+  }
+  for (auto span = static_cast<SpanIndex>(spans.size()); span-- > 0;) {  // the latest child first
+    const SpanIndex parent = spans.parent[span];
+    if (parent != kNoSpan && ran_inside_[parent] == kNoSpan)
+      ran_inside_[parent] = ran_inside_[span];
+  }
+  for (SpanIndex span = 0; span < spans.size(); ++span) {
+    const SpanIndex before = before_[span], parent = spans.parent[span];
+    if (before != kNoSpan) {
+      ran_before_[span] = RanBy(before);
+    } else if (parent != kNoSpan) {
+      ran_before_[span] = ran_before_[parent];
+    }
   }
   ended_ = last_outermost;
 }

@@ -12,7 +12,7 @@ namespace crosscut::analyze {
 
 class NestingWalk {
  public:
-  // The trace and the spans must outlive it. It takes 10 bytes a span.
+  // The trace and the spans must outlive it. It takes 17 bytes a span.
   NestingWalk(const trace::Trace& trace, const trace::Spans& spans);
 
   // Goes to just before `at_ns`, which is no later than in the call before.
@@ -21,22 +21,34 @@ class NestingWalk {
   trace::SpanIndex innermost() const { return innermost_; }
   // The span directly in the innermost one that ended last before `at_ns`; kNoSpan: none.
   trace::SpanIndex ended() const { return ended_; }
+  // The last one before `at_ns` that is more than an annotation, wherever it stands; kNoSpan: none.
+  // Requires: the innermost one does not run.
+  trace::SpanIndex ran() const {
+    return ended_ != trace::kNoSpan       ? RanBy(ended_)
+           : innermost_ != trace::kNoSpan ? ran_before_[innermost_]
+                                          : trace::kNoSpan;
+  }
 
   // Whether the span, or one around it, is more than an annotation. False for kNoSpan.
-  bool Runs(trace::SpanIndex span) const { return span != trace::kNoSpan && about_[span].runs; }
+  bool Runs(trace::SpanIndex span) const {
+    return span != trace::kNoSpan && ran_inside_[span] == span;
+  }
   // The layer in force in a span of a host thread; kNone where that is the thread's base layer.
   trace::Layer LayerIn(trace::SpanIndex span) const {
-    return span == trace::kNoSpan ? trace::Layer::kNone : about_[span].layer;
+    return span == trace::kNoSpan ? trace::Layer::kNone : layer_[span];
   }
 
  private:
-  struct About {
-    bool runs;
-    trace::Layer layer;
-  };
+  // The last that ran by the end of the span.
+  trace::SpanIndex RanBy(trace::SpanIndex span) const {
+    return ran_inside_[span] != trace::kNoSpan ? ran_inside_[span] : ran_before_[span];
+  }
+
   const trace::Spans& spans_;
-  std::vector<trace::SpanIndex> last_inside_, before_;  // by span: last child; sibling before
-  std::vector<About> about_;
+  // By span: the last child, the sibling before; the last that ran in it, itself where it does, and
+  // before it.
+  std::vector<trace::SpanIndex> last_inside_, before_, ran_inside_, ran_before_;
+  std::vector<trace::Layer> layer_;
   trace::SpanIndex innermost_ = trace::kNoSpan, ended_ = trace::kNoSpan;
 };
 

@@ -23,28 +23,26 @@ struct PartRow {
 using PartRows = std::map<std::pair<uint32_t, uint32_t>, PartRow>;
 
 void CountParts(const trace::Trace& trace, const NameCodes& names, const trace::Process& process,
-                PartRows* rows) {
+                trace::SpansAround* operations, PartRows* rows) {
   if (process.lead.value >= trace.tracks.size()) return;
   const trace::Spans& spans = trace.tracks[process.lead.value].spans;
   const auto code = [&](trace::SpanIndex span) { return names.codes[spans.name[span].value]; };
-  trace::SpansAround operations(
-      trace, [&](trace::TrackId, trace::SpanIndex span) { return code(span).operation() != 0; });
   trace::Continuations continued(spans);
   for (trace::SpanIndex span = 0; span < spans.size(); ++span) {
     const bool goes_on = continued.Has(span);
     const int64_t begin = spans.begin_ns[span];
     if (!code(span).part || begin < process.start_ns || begin >= process.end_ns) continue;
-    const trace::SpanIndex around = operations.Of(process.lead, span);
+    const trace::SpanIndex around = operations->Of(process.lead, span);
     PartRow& row = (*rows)[{code(around).operation(), code(span).found()}];
     if (!goes_on) ++row.count;
   }
 }
 
 void AddProcess(const trace::Trace& trace, const Accounting& a, uint32_t process,
-                std::vector<PartRow>* out) {
+                trace::SpansAround* operations, std::vector<PartRow>* out) {
   const ProcessAccount& account = a.processes[process];
   PartRows rows;
-  CountParts(trace, a.names, trace.processes[process], &rows);
+  CountParts(trace, a.names, trace.processes[process], operations, &rows);
   std::map<uint32_t, int64_t> walls;  // of operations with parts
   for (const auto& [key, row] : rows) walls[key.first] = 0;
   for (const Cell& cell : account.overlap.cells) {
@@ -79,7 +77,10 @@ void AddProcess(const trace::Trace& trace, const Accounting& a, uint32_t process
 Table OperationPartsTable(const trace::Trace& trace, const Context& context) {
   const Accounting& a = context.Shared<Accounting>();
   std::vector<PartRow> rows;
-  for (uint32_t p = 0; p < trace.processes.size(); ++p) AddProcess(trace, a, p, &rows);
+  trace::SpansAround operations(trace, [&](trace::TrackId track, trace::SpanIndex span) {
+    return a.names.codes[trace.tracks[track.value].spans.name[span].value].operation() != 0;
+  });
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) AddProcess(trace, a, p, &operations, &rows);
   const auto text = [&](uint32_t number) { return trace.text(a.names.operations[number]); };
   TableRows table("operation_parts", Text("process"), Text("operation"), Text("part"),
                   Integer("count"), Integer("wall_ns"), Several<Integer>(kShareColumns),

@@ -19,16 +19,16 @@ struct OperationSum {
 using OperationSums = std::unordered_map<uint32_t, OperationSum>;
 
 void CountOperations(const trace::Trace& trace, const Accounting& a, uint32_t process,
-                     OperationSums& sums) {
+                     trace::Namesakes* open, OperationSums& sums) {
   const trace::Process& p = trace.processes[process];
   if (p.lead.value >= trace.tracks.size()) return;
   const trace::Spans& spans = trace.tracks[p.lead.value].spans;
   trace::Continuations continued(spans);
-  trace::Namesakes open(spans);
+  open->Begin(spans);
   for (trace::SpanIndex s = 0; s < spans.size(); ++s) {
     const bool goes_on = continued.Has(s);
     const uint32_t o = a.names.codes[spans.name[s].value].operation();
-    const bool outermost = open.Enter(s, o == 0 ? trace::Namesakes::kNoKey : o) == trace::kNoSpan;
+    const bool outermost = open->Enter(s, o == 0 ? trace::Namesakes::kNoKey : o) == trace::kNoSpan;
     const int64_t begin = std::max(p.start_ns, spans.begin_ns[s]);
     const int64_t end = std::min(p.end_ns, spans.end_ns[s]);
     if (o == 0 || begin > end || spans.begin_ns[s] >= p.end_ns) continue;
@@ -38,7 +38,8 @@ void CountOperations(const trace::Trace& trace, const Accounting& a, uint32_t pr
   }
 }
 
-OperationSums SumOperations(const trace::Trace& trace, const Accounting& a, uint32_t process) {
+OperationSums SumOperations(const trace::Trace& trace, const Accounting& a, uint32_t process,
+                            trace::Namesakes* open) {
   const ProcessAccount& account = a.processes[process];
   OperationSums sums;
   for (size_t i = 0; i < account.overlap.cells.size(); ++i) {
@@ -50,7 +51,7 @@ OperationSums SumOperations(const trace::Trace& trace, const Accounting& a, uint
     sum.low_ns += account.low.corrected_ns[i];
     sum.high_ns += account.high.corrected_ns[i];
   }
-  CountOperations(trace, a, process, sums);
+  CountOperations(trace, a, process, open, sums);
   return sums;
 }
 
@@ -102,9 +103,10 @@ Table OverlapTable(const trace::Trace& trace, const Context& context) {
   const Accounting& a = context.Shared<Accounting>();
   TableRows table("overlap", Text("process"), Text("operation"), Text("layers"), Integer("device"),
                   Integer("ns"), Integer("corrected_ns"));
+  trace::Namesakes open;  // by operation
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const Cells sums = WholeWindow(a.processes[p], [](const Cell& cell) { return cell.operation; });
-    for (const uint32_t i : CellOrder(sums.all(), Ranked(SumOperations(trace, a, p)))) {
+    for (const uint32_t i : CellOrder(sums.all(), Ranked(SumOperations(trace, a, p, &open)))) {
       const Cell& cell = sums.all()[i];
       table.Add(context.process_label({p}), OperationText(trace, a, cell.operation),
                 LayersText(cell.layers), DeviceBusy(cell.layers), cell.ns, cell.probe_ps);
@@ -119,8 +121,9 @@ Table OperationsTable(const trace::Trace& trace, const Context& context) {
                   Integer("wall_ns"), Several<Integer>(kShareColumns), Integer("overhead_ns"),
                   Integer("corrected_ns"), Integer("corrected_low_ns"),
                   Integer("corrected_high_ns"), Integer("run_delay_ns"), Integer("total_ns"));
+  trace::Namesakes open;  // by operation
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    const OperationSums sums = SumOperations(trace, a, p);
+    const OperationSums sums = SumOperations(trace, a, p, &open);
     for (const uint32_t o : Ranked(sums)) {
       const OperationSum& sum = sums.at(o);
       const Bounds bounds =

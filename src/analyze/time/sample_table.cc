@@ -42,11 +42,12 @@ class Samples {
         open_(trace),
         layered_(trace,
                  [this](trace::TrackId track, trace::SpanIndex span) {
-                   return NameOf(track, span).layer != trace::Layer::kNone;
+                   return trace::HasLayer(NameOf(track, span));
                  }),
         ours_(trace,
               [this](trace::TrackId track, trace::SpanIndex span) {
-                return NameOf(track, span).layer == trace::Layer::kOverhead;
+                const trace::Name& name = NameOf(track, span);
+                return trace::HasLayer(name) && name.layer == trace::Layer::kOverhead;
               }),
         operations_(trace, [this](trace::TrackId track, trace::SpanIndex span) {
           return NameOf(track, span).kind == trace::Kind::kOperation;

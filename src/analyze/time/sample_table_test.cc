@@ -126,6 +126,18 @@ arg "Own line" "a.py:2 f"
                                             "main||python|||a.py:2 f||||1|0|-"}));
 }
 
+// What has no layer of a thread keeps the one around it.
+TEST(SampleTable, ASpanWithoutALayerOfThreadsKeepsTheOneAround) {
+  const auto rows = Rows(R"(process train pid=7 window=0..100
+thread main tid=7 base=python main lead
+span call 0 50 framework
+span kernel 10 40 device
+instant [sample] 20
+arg covers_ns 10
+)");
+  EXPECT_EQ(rows, (std::vector<std::string>{"main||framework|kernel||||||1|10|-"}));
+}
+
 TEST(SampleTable, IsEmptyWhereNobodyLooked) {
   EXPECT_TRUE(Rows("process p pid=7 window=0..100\nthread main tid=7\ninstant tick 5\n").empty());
 }

@@ -52,7 +52,7 @@ struct TimelineProcess {
 struct TimelineSpan {
   int64_t begin_ns = 0, end_ns = 0;  // clipped to the window
   uint32_t name = kNoText;
-  uint16_t depth = 0;
+  uint16_t depth = 0;                        // the most there is where it is deeper
   trace::Layer layer = trace::Layer::kNone;  // the layer in force inside it
   trace::Kind kind = trace::Kind::kSpan;
   uint32_t args =

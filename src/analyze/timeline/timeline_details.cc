@@ -58,13 +58,13 @@ class Excerpt {
     const int64_t begin = track_.spans.begin_ns[s];
     while (!open_.empty() && open_.back().end_ns <= begin) open_.pop_back();
     const trace::Name& name = trace_.name(track_.spans.name[s]);
-    const Layer layer =
-        trace::LayerInside(name, open_.empty() ? trace::BaseAt(track_, begin) : open_.back().layer);
+    const Layer below = open_.empty() ? trace::BaseAt(track_, begin) : open_.back().layer;
+    const Layer layer = trace::LayerInside(track_, name, below);
+    const size_t depth = std::min<size_t>(open_.size(), UINT16_MAX);
     const int64_t end = track_.spans.end_ns[s];
     out_.spans.push_back({std::max(begin, window_.begin_ns), std::min(end, window_.end_ns),
-                          texts_.OfName(track_.spans.name[s].value),
-                          static_cast<uint16_t>(open_.size()), layer, name.kind, kNoText,
-                          name.called_at});
+                          texts_.OfName(track_.spans.name[s].value), static_cast<uint16_t>(depth),
+                          layer, name.kind, kNoText, name.called_at});
     sources_.push_back(static_cast<trace::SpanIndex>(s));
     open_.push_back({end, layer});
   }

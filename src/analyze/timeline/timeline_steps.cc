@@ -61,11 +61,12 @@ void TakeClasses(const Context& context, uint32_t index, Ranking& ranking) {
     if (c != StepClasses::kNone && process.steps[s].profiled()) steps[c].push_back(s);
   }
   for (size_t c = 0; c < steps.size(); ++c) {
-    const size_t comma = classes.classes[c].name.rfind(", ");
-    if (comma == std::string::npos) continue;
+    const StepClass& of = classes.classes[c];
+    const size_t kind = context.trace().text(of.kind).size();
+    if (of.name.size() == kind) continue;
     std::stable_sort(steps[c].begin(), steps[c].end(),
                      [&](uint32_t x, uint32_t y) { return samples[x].ns < samples[y].ns; });
-    ranking.TakeTypical(steps[c], classes.classes[c].name.substr(comma + 2));
+    ranking.TakeTypical(steps[c], of.name.substr(kind + 2));  // behind ", "
   }
 }
 

@@ -314,6 +314,65 @@ TEST(Timeline, ASmallRunIsShownWhole) {
   EXPECT_EQ(got.details[0].tracks[0].spans[1].depth, 1);
 }
 
+// Work on a device has layer device, whether its name says so or nothing; waiting is idle there,
+// too.
+TEST(Timeline, WorkOnDevicesHasItsLayer) {
+  TestTrace t;
+  const auto p = t.Process("p", 0, 4096 * 100);
+  t.Lead(p);
+  const auto device = t.Device(p);
+  const Layer layers[] = {Layer::kDevice, Layer::kNone, Layer::kComm, Layer::kIdle};
+  for (int64_t i = 0; i < 4; ++i) {
+    t.Span(device, i * 100, i * 100 + 100, t.Name("work", Kind::kSpan, layers[i]));
+  }
+  t.Span(device, 400, 500, t.Name("user", Kind::kPhase, Layer::kNone));
+  const Timeline got = Make(t.Finish());
+  const TimelineTrack& track = got.processes[0].tracks[1];
+  ASSERT_TRUE(track.device);
+  const Layer want[] = {Layer::kDevice, Layer::kDevice, Layer::kComm, Layer::kIdle, Layer::kNone};
+  const auto& spans = got.details[0].tracks.back().spans;
+  ASSERT_EQ(spans.size(), 5u);
+  for (uint32_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(spans[i].layer, want[i]) << i;
+    for (const TimelineTile& tile : track.levels.back().tiles) {
+      if (i < tile.index || i >= tile.index + tile.count || want[i] == Layer::kNone) continue;
+      EXPECT_EQ(tile.share[static_cast<size_t>(want[i])], 255) << i;
+    }
+  }
+}
+
+// What is deeper than a depth can say is as deep as it can say.
+TEST(Timeline, TheDepthOfASpanDoesNotWrapAround) {
+  TestTrace t;
+  const auto p = t.Process("p", 0, 200'000);
+  const auto lead = t.Lead(p);
+  constexpr int64_t kDeep = 65'540;
+  const auto name = t.Name("f", Kind::kSpan, Layer::kPython);
+  for (int64_t i = 0; i < kDeep; ++i) t.Span(lead, i, 200'000 - i, name);
+  const Timeline got = Make(t.Finish(), {.max_detail_spans = 100'000, .steps = {}});
+  const auto& spans = got.details[0].tracks[0].spans;
+  ASSERT_EQ(spans.size(), static_cast<size_t>(kDeep));
+  EXPECT_EQ(spans.back().depth, UINT16_MAX);
+}
+
+TEST(Timeline, AKindWhoseNameHasACommaIsNoClassOfSteps) {
+  TestTrace t;
+  const auto p = t.Process("p", 0, 400'000);
+  const auto lead = t.Lead(p);
+  const auto name = t.Name("op", Kind::kSpan, Layer::kFramework);
+  for (int64_t i = 0; i < 40; ++i) {
+    t.Step(p, i * 1000, i * 1000 + 600 + i % 7, 3);
+    for (int64_t k = 0; k < 50; ++k) t.Span(lead, i * 1000 + k * 10, i * 1000 + k * 10 + 5, name);
+  }
+  for (trace::Step& step : t.process(p).steps) {
+    step.kind = t.trace().strings.Intern("train, lr 0.1");
+  }
+  const Timeline got = Make(t.Finish(), {.max_detail_spans = 600, .steps = {}});
+  for (const TimelineDetail& d : got.details) {
+    EXPECT_THAT(d.title, ::testing::Not(::testing::EndsWith(", lr 0.1")));
+  }
+}
+
 TEST(Timeline, AnEmptyTraceHasNone) { EXPECT_TRUE(Make(trace::Trace()).processes.empty()); }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "src/analyze/timeline/timeline_texts.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 namespace crosscut::analyze {
@@ -25,13 +24,8 @@ uint32_t TimelineTexts::OfString(trace::StringId text) {
   return it->second;
 }
 
-uint32_t TimelineTexts::OfNumber(const trace::Arg& arg) {
-  std::string text = std::to_string(arg.value);
-  if (double real = 0; trace_.RealOf(arg, &real)) {
-    char digits[32];
-    std::snprintf(digits, sizeof digits, "%.9g", real);
-    text = digits;
-  }
+uint32_t TimelineTexts::OfNumber(int64_t number) {
+  std::string text = std::to_string(number);
   const auto [it, fresh] = of_number_.try_emplace(text, 0);
   if (fresh) it->second = Add(std::move(text));
   return it->second;
@@ -57,7 +51,7 @@ uint32_t TimelineTexts::ArgsOf(const trace::Track& track, trace::SpanIndex span)
     const trace::Arg arg = *at;
     if (arg.beside || range.StandsLater(at)) continue;
     fields.push_back(OfString(arg.key));
-    fields.push_back(arg.is_text ? OfString(arg.text()) : OfNumber(arg));
+    fields.push_back(arg.is_text ? OfString(arg.text()) : OfNumber(arg.value));
   }
   if (fields.empty()) return kNoText;
   const auto [it, fresh] = of_args_.try_emplace(std::move(fields), 0);

@@ -29,7 +29,7 @@ class TimelineTexts {
 
  private:
   uint32_t OfString(trace::StringId text);
-  uint32_t OfNumber(const trace::Arg& arg);
+  uint32_t OfNumber(int64_t number);
   uint32_t Add(std::string text);
 
   const trace::Trace& trace_;

@@ -165,9 +165,7 @@ class Walk {
   }
   Layer Inside(size_t depth) const {
     const trace::Name& name = trace_.name(trace::NameId{open_[depth].name});
-    const bool work = track_.kind == trace::TrackKind::kDevice && name.kind == Kind::kSpan;
-    if (work && name.layer == Layer::kNone) return Layer::kDevice;
-    return trace::LayerInside(name, open_[depth - 1].layer);
+    return trace::LayerInside(track_, name, open_[depth - 1].layer);
   }
 
   const trace::Trace& trace_;

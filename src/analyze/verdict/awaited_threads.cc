@@ -58,14 +58,36 @@ bool InWorkItem(std::string_view stack) {
   return frame.ends_with(" run") || frame.ends_with(".run");
 }
 
+size_t BehindFrameOf(std::string_view stack, std::string_view line) {
+  const std::string_view frame = FrameOfLine(line);
+  size_t at = stack.rfind(frame);
+  const auto is_whole = [&] {
+    const size_t end = at + frame.size();
+    return (at == 0 || stack[at - 1] == ';') && (end == stack.size() || stack[end] == ';');
+  };
+  while (at != stack.npos && !is_whole()) at = at == 0 ? stack.npos : stack.rfind(frame, at - 1);
+  return at == stack.npos ? at : at + frame.size();
+}
+
 bool IsInLibrary(std::string_view stack, std::string_view own_line) {
-  return !own_line.ends_with(stack.substr(stack.rfind(';') + 1));  // whole where there is none
+  return !stack.empty() && BehindFrameOf(stack, own_line) != stack.size();
+}
+
+bool AwaitsFile(std::string_view call) {
+  constexpr std::string_view kCalls[] = {"pread64", "pwrite64", "fsync", "fdatasync"};
+  return std::find(std::begin(kCalls), std::end(kCalls), call) != std::end(kCalls);
+}
+
+bool AwaitsReader(std::string_view call) {
+  return call.starts_with("write") && (call.ends_with(" (pipe)") || call.ends_with(" (socket)"));
 }
 
 bool AwaitsProcess(std::string_view call) {
   constexpr std::string_view kCalls[] = {"read",        "poll",     "ppoll",   "select",
                                          "pselect6",    "recvfrom", "recvmsg", "epoll_wait",
                                          "epoll_pwait", "wait4",    "waitid"};
+  if (call.ends_with(" (device)")) return false;  // somebody at a terminal
+  call = call.substr(0, call.find(" ("));
   return std::find(std::begin(kCalls), std::end(kCalls), call) != std::end(kCalls);
 }
 

@@ -25,9 +25,19 @@ bool AwaitsFuture(std::string_view stack);
 // (concurrent.futures).
 bool InWorkItem(std::string_view stack);
 
+// Where the innermost frame of a line of the program's own ends in a stack, which shows it without
+// its folder; npos: it has none.
+size_t BehindFrameOf(std::string_view stack, std::string_view line);
+
 // Whether the innermost frame of that stack is none of the program's own, whose innermost line is
 // `own_line` ("models/net.py:41 forward").
 bool IsInLibrary(std::string_view stack, std::string_view own_line);
+
+// Whether a thread in that system call waits for a file, and whether for who reads what it writes
+// into a pipe or a socket: "write" says nothing of the latter where it comes without a sort of
+// file.
+bool AwaitsFile(std::string_view call);
+bool AwaitsReader(std::string_view call);
 
 // Whether a thread that waits in that system call waits for another process: in a pipe, a socket,
 // or for a child's end.

@@ -50,7 +50,7 @@ void BlameLateRank(const Context& context,
 void BlameOthers(const Context& context, uint32_t p, const std::vector<trace::Interval>& times,
                  RelativesWork* others, CauseSum* sum) {
   OthersWork work = others->In({p}, times);
-  if (2 * work.known_ns <= sum->ns) return;
+  if (work.known_ns == 0 || 2 * work.known_ns < sum->ns) return;
   Told told;
   for (const auto& [line, blamed] : work.lines) {
     if (MayBeBlamed(line)) told.Add(line, blamed);

@@ -38,32 +38,6 @@ std::vector<trace::Interval> TimesOf(const Context& context, uint32_t process, W
   return UnionOf(std::move(times), WindowOf(context.trace().processes[process]));
 }
 
-// Adds a time that does not lie before the last one.
-void Extend(const trace::Interval& time, std::vector<trace::Interval>* times) {
-  if (!times->empty() && times->back().end_ns == time.begin_ns) {
-    times->back().end_ns = time.end_ns;
-  } else {
-    times->push_back(time);
-  }
-}
-
-// What of `times` lies in none of `gone`. Both are disjoint and in order.
-std::vector<trace::Interval> Without(const std::vector<trace::Interval>& times,
-                                     const std::vector<trace::Interval>& gone) {
-  std::vector<trace::Interval> out;
-  auto next = gone.begin();
-  for (trace::Interval time : times) {
-    while (next != gone.end() && next->begin_ns < time.end_ns) {
-      if (next->begin_ns > time.begin_ns) out.push_back({time.begin_ns, next->begin_ns});
-      time.begin_ns = std::max(time.begin_ns, next->end_ns);
-      if (next->end_ns > time.end_ns) break;
-      ++next;
-    }
-    if (time.begin_ns < time.end_ns) out.push_back(time);
-  }
-  return out;
-}
-
 // What the walks of all processes share.
 struct Shared {
   explicit Shared(const Context& context)
@@ -90,6 +64,8 @@ constexpr int64_t kFewestSamples = 20;
 constexpr double kLeastPart = 0.1;
 // Of samples that say that one waits for the GIL.
 constexpr int64_t kFewestOfGil = 3;
+// What may in fact have been compilation, or a wait for the GIL.
+constexpr std::array kSplit = {Cause::kPython, Cause::kFramework, Cause::kNative};
 
 class Walk {
  public:
@@ -124,15 +100,20 @@ class Walk {
            now.lead->doing != Doing::kCopying;
   }
   void Add(const Moment& now, uint32_t step);
-  void AddStep(const Line& line, int64_t ns);
+  void AddTime(const Moment& now, const Line& line, int64_t ns);
   void AddWaited(const Moment& now);
   void AddLines(const Moment& now);
+  static bool IsOfDevices(Cause cause) {
+    return cause == Cause::kDevice || cause == Cause::kCopies;
+  }
+  void NameDeviceWork();
   void PutDownToNoLine();
   void AddLeads(const Moment& now, const LineStretch& at, const trace::Interval& time);
   void AddOthers(const Moment& now);
   void TakeSamples(const Context& context);
   void SplitBySamples();
   void SplitCompilation();
+  void SplitFiles();
   void SplitPython();
   void SplitWaiting();
   void SplitLocks();
@@ -148,6 +129,7 @@ class Walk {
   const ProcessEvents& events_;
   ProcessCauses* out_;
   const std::vector<Purpose>& purposes_;
+  const std::span<const DeviceEvent> device_work_;
   LeadCursor lead_;
   BusyCursor computing_, communicating_, children_;
   RankWaitCursor rank_waits_;
@@ -160,10 +142,12 @@ class Walk {
   ProcessLines lines_;
   std::map<Cause, std::vector<trace::Interval>> waited_;
   std::map<uint32_t, std::vector<trace::Interval>> waited_for_;
-  std::map<Cause, std::vector<trace::Interval>> for_gil_;  // where gil_ knows it
+  std::map<Cause, std::vector<trace::Interval>> for_gil_;     // where gil_ knows it
+  std::map<Cause, std::vector<trace::Interval>> of_devices_;  // when their work is the cause
   bool polls_moved_ = false;
-  // Of each cause, where the lead was seen waiting for a lock, and compiling.
-  std::array<Told, kCauses> locked_, compiling_;
+  // Of each cause, where the lead was seen waiting for a lock, compiling, and waiting for a file.
+  std::array<Told, kCauses> locked_, compiling_, for_file_;
+  Told written_;  // what seemed to go into a file, and went into a pipe or a socket
   // Of Python: the interpreter, and native code.
   Told in_interpreter_, in_native_;
   Told polls_;  // sleeps in which a library polls other processes
@@ -186,6 +170,7 @@ Walk::Walk(const Context& context, uint32_t process, const Shared& shared, Proce
       events_(accounting_.events[process]),
       out_(out),
       purposes_(shared.purposes),
+      device_work_(context.Shared<DeviceWork>().events({process})),
       lead_(trace_, owner_.lead, context.Shared<ThreadFacts>().doing, WindowOf(owner_)),
       computing_(TimesOf(context, process, WorkType::kComputation)),
       communicating_(TimesOf(context, process, WorkType::kCommunication)),
@@ -286,7 +271,11 @@ void Walk::Add(const Moment& now, uint32_t step) {
     }
     auto& [operations, names] = recent_[static_cast<size_t>(now.cause)];
     operations.In(&sum.operations, now.key->operation) += ns;
-    if (now.lead->name.valid()) names.In(&sum.names, now.lead->name.value) += ns;
+    if (DeviceBusy(now.key->layers) && IsOfDevices(now.cause)) {
+      Extend({now.begin_ns, now.end_ns}, &of_devices_[now.cause]);
+    } else if (now.lead->name.valid()) {
+      names.In(&sum.names, now.lead->name.value) += ns;
+    }
     out_->total_ns += ns;
     AddWaited(now);
     if (step != 0) {
@@ -297,6 +286,17 @@ void Walk::Add(const Moment& now, uint32_t step) {
   }
   AddLines(now);
   AddOthers(now);
+}
+
+// Work that ran when it was not the cause, before the steps or behind other work, bounds nothing.
+void Walk::NameDeviceWork() {
+  for (const DeviceEvent& event : device_work_) {
+    const Cause cause = event.type == WorkType::kCopy ? Cause::kCopies : Cause::kDevice;
+    if (event.type != WorkType::kCopy && event.type != WorkType::kComputation) continue;
+    const int64_t ns = LengthWithin(of_devices_[cause], event.begin_ns, event.end_ns);
+    const trace::NameId name = trace_.tracks[event.track.value].spans.name[event.span];
+    if (ns > 0) out_->causes[static_cast<size_t>(cause)].names[name.value] += ns;
+  }
 }
 
 void Walk::PutDownToNoLine() {
@@ -334,7 +334,7 @@ void Walk::AddLeads(const Moment& now, const LineStretch& at, const trace::Inter
   sum.samples += blamed.samples;
   sum.lines[at.line].Add(blamed);
   if (now.hidden) sum.hidden[at.line].Add(blamed);
-  if (!now.hidden && !out_->steps.empty()) AddStep(at.line, blamed.ns);
+  if (!now.hidden && now.cause != Cause::kRecording) AddTime(now, at.line, blamed.ns);
   const Doing doing = now.lead->doing;
   if (now.cause == Cause::kLock) {
     const bool awaits = (at.sample != nullptr && at.sample->awaits_thread) ||
@@ -351,6 +351,8 @@ void Walk::AddLeads(const Moment& now, const LineStretch& at, const trace::Inter
     run_delay_of_ns_ += sample.covers_ns;
     ++run_delay_samples_;
   }
+  const bool may_split = std::ranges::find(kSplit, now.cause) != kSplit.end();
+  if (may_split && sample.locked && !sample.compiles && blamed.samples > 0) gil_.Look(sample);
   // The first of these that fits: what is moved to one cause is no other's.
   if (sample.compiles && now.cause != Cause::kWaiting) {
     compiling_[static_cast<size_t>(now.cause)].Add(at.line, blamed);
@@ -360,6 +362,10 @@ void Walk::AddLeads(const Moment& now, const LineStretch& at, const trace::Inter
              sample.in_library) {
     polls_.Add(at.line, blamed);
     Extend(time, &waited_[now.cause]);
+  } else if (sample.awaits_reader && now.cause == Cause::kDisk) {
+    written_.Add(at.line, blamed);
+  } else if (sample.awaits_file && may_split) {
+    for_file_[static_cast<size_t>(now.cause)].Add(at.line, blamed);
   } else if (sample.locked) {
     locked_[static_cast<size_t>(now.cause)].Add(at.line, blamed);
   } else if (now.cause == Cause::kPython && !gil_.OthersAt(sample)) {
@@ -368,8 +374,12 @@ void Walk::AddLeads(const Moment& now, const LineStretch& at, const trace::Inter
   }
 }
 
-void Walk::AddStep(const Line& line, int64_t ns) {
-  std::vector<StepPart>& parts = out_->line_steps[line];
+void Walk::AddTime(const Moment& now, const Line& line, int64_t ns) {
+  LineTime& time = out_->line_times[line];
+  time.operations[now.key->operation] += ns;
+  if (now.lead->name.valid()) time.names[now.lead->name.value] += ns;
+  if (out_->steps.empty()) return;
+  std::vector<StepPart>& parts = time.steps;
   const size_t step = out_->steps.size() - 1;
   if (parts.empty() || parts.back().step != step) parts.push_back({step, 0});
   parts.back().ns += ns;
@@ -407,15 +417,16 @@ std::vector<trace::Interval> Walk::Waited(Cause cause) const {
 // told beside the causes: it makes all of them longer, and is none.
 void Walk::SplitBySamples() {
   SplitCompilation();
+  SplitFiles();
   auto& causes = out_->causes;
   int64_t locked = 0;
-  for (const Told& told : locked_) locked += told.all.samples;
+  for (const Cause cause : kSplit) locked += locked_[static_cast<size_t>(cause)].all.samples;
   const bool for_gil = gil_.OthersHadIt(/*otherwise=*/2 * others_in_python_ >= locked);
   CauseSum& queue = causes[static_cast<size_t>(Cause::kPreemption)];
   queue.samples = run_delay_samples_;
   queue.ns = static_cast<int64_t>(Share(run_delay_ns_, run_delay_of_ns_) *
                                   static_cast<double>(out_->program_ns()));
-  for (const Cause cause : {Cause::kPython, Cause::kFramework, Cause::kNative}) {
+  for (const Cause cause : kSplit) {
     CauseSum& source = causes[static_cast<size_t>(cause)];
     const Told& told = locked_[static_cast<size_t>(cause)];
     if (!IsEnough(told, source)) continue;
@@ -433,11 +444,26 @@ void Walk::SplitBySamples() {
 
 // What seems to be Python, operators or native code, and was a compiler's.
 void Walk::SplitCompilation() {
-  for (const Cause cause : {Cause::kPython, Cause::kFramework, Cause::kNative}) {
+  for (const Cause cause : kSplit) {
     CauseSum& source = out_->causes[static_cast<size_t>(cause)];
     const Told& told = compiling_[static_cast<size_t>(cause)];
     if (!IsEnough(told, source)) continue;
     Move(told, &source, &out_->causes[static_cast<size_t>(Cause::kCompilation)], told.lines);
+  }
+}
+
+// Native code that nothing wraps (a database's, a framework's) may wait for a file in fact. And
+// what is written to standard output, or to another file of Python's, may go into a pipe, which
+// takes no more than is read.
+void Walk::SplitFiles() {
+  CauseSum& disk = out_->causes[static_cast<size_t>(Cause::kDisk)];
+  if (IsEnough(written_, disk)) {
+    Move(written_, &disk, &out_->causes[static_cast<size_t>(Cause::kOtherProcess)], written_.lines);
+  }
+  for (const Cause cause : kSplit) {
+    CauseSum& source = out_->causes[static_cast<size_t>(cause)];
+    const Told& told = for_file_[static_cast<size_t>(cause)];
+    if (IsEnough(told, source)) Move(told, &source, &disk, told.lines);
   }
 }
 
@@ -527,6 +553,7 @@ void Walk::Move(const Told& told, CauseSum* from, CauseSum* to, const BlamedLine
 void Walk::Run() {
   VisitKeyIntervals(trace_, accounting_, {process_},
                     [this](const KeyInterval& key) { Visit(key); });
+  NameDeviceWork();
   if (!lines_.knows_any()) PutDownToNoLine();
   SplitGil();
   SplitBySamples();

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <random>
 #include <string>
 
@@ -45,7 +47,8 @@ std::string RandomThread(Draw* draw, const std::string& head, bool samples) {
                                     "aten::mm|framework",
                                     "work|native",
                                     "cudaLaunchKernel|runtime"};
-  constexpr const char* kWaits[] = {"futex", "futex", "read", "clock_nanosleep", ""};
+  constexpr const char* kWaits[] = {"futex", "futex",           "read", "write (pipe)",
+                                    "fsync", "clock_nanosleep", ""};
   constexpr const char* kLibraries[] = {"libgomp.so", "libgomp.so", "libpython3.11.so", "libc.so"};
   constexpr const char* kStacks[] = {"a.py:1 f", "a.py:1 f;lib.py:2 g",
                                      "a.py:1 f;threading.py:3 Condition.wait",
@@ -149,6 +152,93 @@ TEST(Causes, LinesAddUpToTheWindowAndNoEvidenceExceedsIt) {
       ASSERT_LE(std::stod(evidence.substr(0, unit)), share * kEnd + 1) << evidence;
     }
   }
+}
+
+// A second of `span` with samples that saw the lead wait in `call`: the causes, by name.
+std::string CausesOf(const std::string& span, const std::string& call) {
+  std::string text =
+      "# crosscut trace\nprocess train pid=7 window=0..1000000000\n"
+      "thread main tid=7 base=python main lead\n" +
+      span;
+  for (int at = 20; at < 1000; at += 20) {
+    text += "instant [sample] " + Ns(at) + "\narg covers_ns " + Ns(20) +
+            "\narg \"Own line\" \"a.py:1 f\"\narg \"Python stack\" \"a.py:1 f\"\n";
+    if (!call.empty()) text += "arg \"Waits for\" \"" + call + "\"\n";
+  }
+  const Table causes = Compute(Parse(text), "step_causes");
+  std::string out;
+  for (const std::string& cause : causes.texts("cause")) out += (out.empty() ? "" : " ") + cause;
+  return out;
+}
+
+TEST(Causes, SamplesTellWhatFileACallWaitsFor) {
+  const std::string write = "span io.FileIO.write 0 1000000000 native\n";
+  EXPECT_EQ(CausesOf(write, "write"), "disk");
+  EXPECT_EQ(CausesOf(write, ""), "disk");
+  EXPECT_EQ(CausesOf(write, "write (device)"), "disk");
+  EXPECT_EQ(CausesOf(write, "write (pipe)"), "other-process");
+  EXPECT_EQ(CausesOf(write, "writev (socket)"), "other-process");
+  const std::string database = "span sqlite3.commit 0 1000000000 native\n";
+  EXPECT_EQ(CausesOf(database, "fdatasync"), "disk");
+  EXPECT_EQ(CausesOf(database, "write (pipe)"), "native");
+  EXPECT_EQ(CausesOf("span aten::save 0 1000000000 framework\n", "pwrite64"), "disk");
+  EXPECT_EQ(CausesOf("", "fsync"), "disk");  // in Python, as it seems
+  EXPECT_EQ(CausesOf("span fcntl.flock 0 1000000000 idle\n", "flock"), "other-process");
+}
+
+// With Crosscut's own work and devices, in steps or not.
+TEST(Causes, NoShareAndNoGainIsMoreThanAll) {
+  size_t rows = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    Draw draw(seed);
+    std::string text = RandomProgram(seed);
+    std::string steps;
+    for (int at = 0, i = 0; seed % 2 == 0 && at < kEnd; ++i) {
+      const int end = std::min(kEnd, at + 1 + draw.Below(40));
+      steps += "step step " + Ns(at) + " " + Ns(end) + " number=" + std::to_string(i) + "\n";
+      at = end;
+    }
+    const size_t lead = text.find('\n', text.find("thread main")) + 1;
+    text.insert(lead, steps);
+    std::string more = "thread third tid=10\n";
+    for (int at = draw.Below(90); at < kEnd; at += draw.Below(90)) {
+      const int end = std::min(kEnd, at + 1 + draw.Below(60));
+      more += "span edge " + Ns(at) + " " + Ns(end) + " overhead\n";
+      at = end;
+    }
+    for (int stream = draw.Below(3); stream > 0; --stream) {
+      more += "device gpu device=0 stream=" + std::to_string(stream) + "\n";
+      for (int at = draw.Below(90); at < kEnd; at += draw.Below(30)) {
+        const int end = std::min(kEnd, at + 1 + draw.Below(60));
+        more += "span " + draw.Of({"gemm", "softmax", "Memcpy", "nccl"}) + " " + Ns(at) + " " +
+                Ns(end) + " device\n";
+        at = end;
+      }
+    }
+    const size_t child = text.find("process child");
+    text.insert(child == text.npos ? text.size() : child, more);
+    const trace::Trace trace = Parse(text);
+    const Table verdict = Compute(trace, "verdict"), places = Compute(trace, "places");
+    for (size_t row = 0; row < verdict.rows(); ++row) {
+      const std::string what =
+          "seed " + std::to_string(seed) + " " + verdict.texts("headline")[row];
+      const double gain = verdict.reals("gain_share")[row];
+      ASSERT_LE(verdict.reals("share")[row], 1 + 1e-9) << what;
+      ASSERT_LE(gain, 1 + 1e-6) << what << verdict.texts("blame")[row];
+      ASSERT_FALSE(verdict.reals("gain_low_share")[row] > gain + 1e-6) << what;
+      ASSERT_FALSE(verdict.reals("gain_high_share")[row] < gain - 1e-6) << what;
+      ++rows;
+    }
+    const Context context(trace);
+    std::map<std::string, int64_t> sums;
+    for (size_t row = 0; row < places.rows(); ++row) {
+      sums[places.texts("process")[row]] += places.integers("ns")[row];
+      ASSERT_LE(places.integers("low_ns")[row], places.integers("place_ns")[row] + 1);
+      ASSERT_GE(places.integers("high_ns")[row], places.integers("place_ns")[row] - 1);
+    }
+    ASSERT_LE(sums["train"], context.Shared<Causes>().processes[0].program_ns()) << seed;
+  }
+  EXPECT_GT(rows, 400u);
 }
 
 TEST(Causes, CallsOfATracedFunctionAreNoCompilation) {

@@ -33,40 +33,49 @@ void GilWaits::Take(uint32_t thread, const ThreadSample& sample) {
 
 void GilWaits::Sort() {
   for (std::vector<Holder>* seen : {&holders_, &may_hold_, &known_}) {
-    std::sort(seen->begin(), seen->end(),
-              [](const Holder& a, const Holder& b) { return a.at_ns < b.at_ns; });
+    std::stable_sort(seen->begin(), seen->end(),
+                     [](const Holder& a, const Holder& b) { return a.at_ns < b.at_ns; });
   }
 }
 
 // What a sample covers reaches back to the look before: less than half of that lies between two
 // samples of one look.
-const GilWaits::Holder* GilWaits::NearestOf(const std::vector<Holder>& seen,
-                                            const ThreadSample& lead) {
+template <class Visit>
+void GilWaits::ForEachOfLook(const std::vector<Holder>& seen, const ThreadSample& lead,
+                             Visit visit) {
   const auto next = std::lower_bound(seen.begin(), seen.end(), lead.at_ns,
                                      [](const Holder& a, int64_t at) { return a.at_ns < at; });
+  for (auto at = next; at != seen.end() && at->at_ns - lead.at_ns <= kOneLookNs; ++at) {
+    const int64_t behind = at->at_ns - lead.at_ns;
+    if (behind <= at->covers_ns / 2 && !visit(*at, behind)) break;
+  }
+  const int64_t back = std::min(kOneLookNs, lead.covers_ns / 2);
+  for (auto at = next; at != seen.begin() && lead.at_ns - (at - 1)->at_ns <= back; --at) {
+    if (!visit(*(at - 1), lead.at_ns - (at - 1)->at_ns)) break;
+  }
+}
+
+const GilWaits::Holder* GilWaits::NearestOf(const std::vector<Holder>& seen,
+                                            const ThreadSample& lead) {
   const Holder* nearest = nullptr;
-  int64_t distance = kOneLookNs + 1;
-  if (next != seen.end()) {
-    const int64_t behind = next->at_ns - lead.at_ns;
-    if (behind < distance && behind <= next->covers_ns / 2) nearest = &*next, distance = behind;
-  }
-  if (next != seen.begin()) {
-    const int64_t before = lead.at_ns - (next - 1)->at_ns;
-    if (before < distance && before <= lead.covers_ns / 2) nearest = &*(next - 1);
-  }
+  int64_t distance = INT64_MAX;
+  ForEachOfLook(seen, lead, [&](const Holder& one, int64_t away) {
+    if (away < distance) nearest = &one, distance = away;
+    return false;  // on that side
+  });
   return nearest;
 }
 
-int64_t GilWaits::SeenWith(const ThreadSample& lead) const {
-  const auto next = std::lower_bound(known_.begin(), known_.end(), lead.at_ns,
-                                     [](const Holder& a, int64_t at) { return a.at_ns < at; });
-  int64_t count = 0;
-  for (auto at = next; at != known_.end() && at->at_ns - lead.at_ns <= kOneLookNs; ++at) {
-    count += at->at_ns - lead.at_ns <= at->covers_ns / 2 ? 1 : 0;
-  }
-  const int64_t back = std::min(kOneLookNs, lead.covers_ns / 2);
-  for (auto at = next; at != known_.begin() && lead.at_ns - (at - 1)->at_ns <= back; --at) ++count;
-  return count;
+void GilWaits::Look(const ThreadSample& lead) {
+  int64_t seen = 0;
+  ForEachOfLook(known_, lead, [&](const Holder&, int64_t) {
+    ++seen;
+    return true;
+  });
+  if (seen == 0) return;
+  ++looks_;
+  seen_ += seen;
+  held_ += NearestOf(holders_, lead) != nullptr ? 1 : 0;
 }
 
 // A look may have left some of the threads out: as many of them have the GIL as of those seen.
@@ -76,11 +85,6 @@ bool GilWaits::OthersHadIt(bool otherwise) const {
 
 bool GilWaits::Add(Cause cause, Doing doing, const LineStretch& at, const Blamed& blamed) {
   const ThreadSample& lead = *at.sample;
-  if (const int64_t seen = lead.locked && blamed.samples > 0 ? SeenWith(lead) : 0; seen > 0) {
-    ++looks_;
-    seen_ += seen;
-    held_ += NearestOf(holders_, lead) != nullptr ? 1 : 0;
-  }
   if (!MayTell(cause, doing, lead)) return false;
   const Holder* const holder = NearestOf(holders_, lead);
   if (holder == nullptr) return false;

@@ -35,8 +35,10 @@ class GilWaits {
     BlamedLines holders;
   };
   const Waits& of(Cause cause) const { return waits_[static_cast<size_t>(cause)]; }
-  // Whether another thread had the GIL in half of the time in which Add was told that the lead was
-  // locked, by the samples of one look with the lead's; `otherwise` where these are too few to say.
+  // A sample of the lead that is locked, perhaps by the GIL.
+  void Look(const ThreadSample& lead);
+  // Whether another thread had the GIL in half of the time for which Look was told samples, by
+  // those of one look with the lead's; `otherwise` where these are too few to say.
   bool OthersHadIt(bool otherwise) const;
 
  private:
@@ -44,11 +46,12 @@ class GilWaits {
     int64_t at_ns, covers_ns;
     Line line;
   };
-  // The nearest one of the same look, null: none is. Requires: they are sorted.
+  // Calls visit(one, how far away) for those of one look with the lead's, behind it and then before
+  // it, the nearest first on either side, until that says false. Requires: they are sorted.
+  template <class Visit>
+  static void ForEachOfLook(const std::vector<Holder>& seen, const ThreadSample& lead, Visit visit);
+  // The nearest of these; null: there is none.
   static const Holder* NearestOf(const std::vector<Holder>& seen, const ThreadSample& lead);
-
-  // How many of other threads, that know who had the GIL, are of one look with the lead's.
-  int64_t SeenWith(const ThreadSample& lead) const;
 
   std::vector<Holder> holders_, may_hold_, known_;
   uint32_t last_thread_ = UINT32_MAX;

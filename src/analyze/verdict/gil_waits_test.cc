@@ -60,6 +60,56 @@ TEST(GilWaits, OthersDoNot) {
       << "operators wait for threads of their own";
 }
 
+// A holder whose sample is of another look hides none that is of this one.
+TEST(GilWaits, TheHolderIsTheNearestOfTheSameLook) {
+  const auto sample = [](int64_t at_us, int64_t covers_us) {
+    ThreadSample one;
+    one.at_ns = at_us * 1000, one.covers_ns = covers_us * 1000;
+    one.python = one.runs = true;
+    one.gil = trace::Gil::kHeld;
+    return one;
+  };
+  ThreadSample lead = sample(10'000, 10'000);
+  lead.locked = true;
+  lead.gil = trace::Gil::kReleased;
+  GilWaits gil;
+  gil.Take(1, sample(10'500, 100));
+  gil.Take(2, sample(11'000, 10'000));
+  gil.Sort();
+  LineStretch at;
+  at.sample = &lead;
+  EXPECT_TRUE(gil.OthersAt(lead));
+  EXPECT_TRUE(gil.Add(Cause::kPython, Doing::kNothing, at, {1, 1, 0}));
+}
+
+// An operator waits by a lock while another thread runs Python, or has the GIL; then the lead waits
+// for a lock of the program's own, for as long again and more, and nobody runs.
+TEST(GilWaits, WaitsForOtherLocksSayNothingOfTheGil) {
+  for (const bool gil : {false, true}) {
+    const auto us = [](int at) { return std::to_string(at) + "000000"; };
+    std::string lead =
+        "span aten::mm 0 300000000 framework\nspan threading.Lock.acquire 300000000 1000000000 "
+        "idle\n";
+    std::string other = "thread worker tid=8 base=python\n";
+    for (int at = 5; at < 1000; at += 10) {
+      const auto sample = [&](const std::string& line, const char* holds, const char* waits) {
+        return "instant [sample] " + us(at) + "\narg covers_ns " + us(10) +
+               "\narg \"Own line\" \"" + line + "\"\narg \"Python stack\" \"" + line + "\"\n" +
+               (gil ? std::string("arg \"Holds the GIL\" ") + holds + "\n" : "") + waits;
+      };
+      lead += sample("a.py:1 main", "0", "arg \"Waits for\" futex\n");
+      other += at < 300 ? sample("a.py:7 runs", "1", "")
+                        : sample("a.py:8 rests", "0", "arg \"Waits for\" nanosleep\n");
+    }
+    const Table table = Compute(Parse("process train pid=7 window=0..1000000000\n"
+                                      "thread main tid=7 base=python main lead\n" +
+                                      lead + other),
+                                "step_causes");
+    ASSERT_EQ(table.rows(), 1u) << gil;
+    EXPECT_EQ(table.texts("cause")[0], "lock");
+  }
+}
+
 // A thousand looks a second: who holds the GIL in the one before does not hold it in this one.
 TEST(GilWaits, WhoHeldItInAnotherLookDoesNotHoldItNow) {
   const auto us = [](int at) { return std::to_string(at) + "000"; };

@@ -28,7 +28,7 @@ constexpr Rule kRules[] = {
     {Doing::kSleeping, Layer::kIdle, "time.sleep", Rule::kWhole},
     {Doing::kLocking, Layer::kIdle, "threading."},
     {Doing::kAwaitingThread, Layer::kIdle, "queue."},
-    {Doing::kLocking, Layer::kIdle, "fcntl."},
+    {Doing::kAwaitingProcess, Layer::kIdle, "fcntl."},  // locks of files, which processes share
     {Doing::kAwaitingProcess, Layer::kIdle, "multiprocessing."},
     {Doing::kSelecting, Layer::kIdle, "select."},
     {Doing::kAwaitingProcess, Layer::kIdle, "socket."},
@@ -130,6 +130,12 @@ void LeadCursor::ChangeBases(int64_t until_ns) {
 void LeadCursor::Advance() {
   const int64_t from = now_.end_ns;
   const trace::Spans& spans = track_->spans;
+  if (from < track_->begin_ns || from >= track_->end_ns) {
+    now_ = LeadStretch();
+    now_.begin_ns = from;
+    now_.end_ns = from < track_->begin_ns ? std::min(end_ns_, track_->begin_ns) : end_ns_;
+    return;
+  }
   while (open_.back().end_ns <= from) open_.pop_back();
   ChangeBases(from);
   while (next_span_ < spans.size() && spans.begin_ns[next_span_] <= from) {
@@ -141,7 +147,7 @@ void LeadCursor::Advance() {
     open.span = spans.name[span];
     Enter(&open, around);
   }
-  int64_t until = std::min(end_ns_, open_.back().end_ns);
+  int64_t until = std::min({end_ns_, track_->end_ns, open_.back().end_ns});
   if (next_span_ < spans.size()) until = std::min(until, spans.begin_ns[next_span_]);
   if (next_base_ < track_->base.size()) until = std::min(until, track_->base_at_ns[next_base_]);
   const Open& in = open_.back();

@@ -40,8 +40,8 @@ struct LeadStretch {
   trace::NameId operation;  // the innermost; none: there is none
 };
 
-// The stretches of one track in order of time. They cover [begin_ns, end_ns) without a hole. Memory
-// depends on the depth of the spans alone.
+// The stretches of one track in order of time. They cover the window without a hole; before and
+// after its life, a thread does nothing. Memory depends on the depth of the spans alone.
 class LeadCursor {
  public:
   // `trace` and `doing` must outlive it. `doing` is by NameId. Without a track, nothing is known at

@@ -10,8 +10,8 @@ namespace {
 constexpr int64_t kFewest = 3;
 // Of pairs in the steps, so many have either line before the other at least: half of them in a
 // loop, none in a sequence. Less where few samples make chance large, but never so little as a
-// sequence has whose steps differ.
-constexpr double kLeastBefore = 0.2, kLeastOfFew = 0.05;
+// sequence has whose steps differ: by waits for a processor that nobody tells, a third of a step.
+constexpr double kLeastBefore = 0.2, kLeastOfFew = 0.15;
 // Of pairs in one step; under so many pairs they say nothing.
 constexpr double kLeastInStep = 0.15, kFewestPairs = 10;
 // Of the changes that chance alone would make.
@@ -82,7 +82,7 @@ bool TakeTurns(const std::vector<Meeting>& meetings) {
   if (in_steps.all >= kFewestPairs && !in_steps.Mixed(kLeastInStep)) return false;
   const double chance = std::sqrt((by_place.firsts + by_place.seconds + 1) /
                                   (12 * by_place.firsts * by_place.seconds));
-  return by_place.Mixed(std::max(kLeastOfFew, kLeastBefore - 2 * chance));
+  return by_place.Mixed(std::max(kLeastOfFew, kLeastBefore - chance));
 }
 
 }  // namespace crosscut::analyze

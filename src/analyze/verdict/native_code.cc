@@ -19,6 +19,14 @@ constexpr std::string_view kInterpreters[] = {
 constexpr std::string_view kShared[] = {"libc.", "libc-",      "libm.",  "libm-",
                                         "ld-",   "libpthread", "[vdso]", "[generated]"};
 
+// Whether a frame of the stack is of that file ("fetch.py:"), not of one whose name ends so.
+bool Enters(std::string_view stack, std::string_view file) {
+  for (size_t at = stack.find(file); at != stack.npos; at = stack.find(file, at + 1)) {
+    if (at == 0 || stack[at - 1] == ';') return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Code CodeOf(std::string_view library) {
@@ -28,8 +36,8 @@ Code CodeOf(std::string_view library) {
 
 bool Compiles(std::string_view stack) {
   // Of TensorFlow's file, every call of a traced function has frames.
-  return stack.find("convert_frame.py:") != stack.npos ||
-         (stack.find("tracing_compilation.py:") != stack.npos &&
+  return Enters(stack, "convert_frame.py:") ||
+         (Enters(stack, "tracing_compilation.py:") &&
           stack.find(" _create_concrete_function") != stack.npos);
 }
 
@@ -40,7 +48,7 @@ bool Runs(std::string_view waits) {
 bool Feeds(std::string_view stack) {
   for (const std::string_view file :
        {"from_generator_op.py:", "py_dataset_adapter.py:", "dataloader.py:", "fetch.py:"}) {
-    if (stack.find(file) != std::string_view::npos) return true;
+    if (Enters(stack, file)) return true;
   }
   return false;
 }

@@ -14,13 +14,15 @@ constexpr size_t kMostStrangers = 64;
 
 // A stretch of time in which a thread works at a line.
 struct Piece {
+  uint32_t process;
   int64_t begin_ns, end_ns;
   LineStretch at;
   Blamed blamed;   // of the process's time then, which its threads share
   int64_t ns = 0;  // that it gets, where several processes share the time
 };
 
-// Calls put(piece) for what `process` does in `times`, in order.
+// Calls put(piece) for what `process` does in `times`, in order; those of equal times one behind
+// the other.
 template <class Put>
 void ForEachPiece(const Context& context, trace::ProcessId process,
                   const std::vector<trace::Interval>& times, Idle idle, Put put) {
@@ -30,20 +32,25 @@ void ForEachPiece(const Context& context, trace::ProcessId process,
   const auto add = [&](const LineStretch& at, const Blamed& blamed, ProcessLines::Who who) {
     const bool works = who != ProcessLines::Who::kNobody && !WasSeenWaiting(at);
     const bool counts = works || idle == Idle::kCounts || at.state.doing == Doing::kSleeping;
-    if (counts) put(Piece{now.begin_ns, now.end_ns, at, blamed});
+    if (counts) put(Piece{process.value, now.begin_ns, now.end_ns, at, blamed});
   };
-  for (const trace::Interval& time : times) {
-    lines.ForEach({std::max(time.begin_ns, owner.start_ns), std::min(time.end_ns, owner.end_ns)},
+  // Whoever waits for very many that live for a moment asks each for that moment.
+  auto time = std::partition_point(times.begin(), times.end(), [&](const trace::Interval& one) {
+    return one.end_ns <= owner.start_ns;
+  });
+  for (; time != times.end() && time->begin_ns < owner.end_ns; ++time) {
+    lines.ForEach({std::max(time->begin_ns, owner.start_ns), std::min(time->end_ns, owner.end_ns)},
                   kProgramsWork, add,
                   [&](const LineStretch&, const trace::Interval& part) { now = part; });
   }
 }
 
-// Gives each instant to the pieces that hold it, in equal parts.
+// Gives each instant to the processes that have pieces then, in equal parts, and what a process has
+// to its threads. Requires: pieces of a process stand one behind the other, in order of time.
 void Divide(std::vector<Piece>* pieces, BusyTimes* busy) {
-  std::sort(pieces->begin(), pieces->end(),
-            [](const Piece& a, const Piece& b) { return a.begin_ns < b.begin_ns; });
-  std::vector<Piece*> active;
+  std::stable_sort(pieces->begin(), pieces->end(),
+                   [](const Piece& a, const Piece& b) { return a.begin_ns < b.begin_ns; });
+  std::vector<Piece*> active;  // those of a process begin at once, so they stay together
   size_t next = 0;
   for (int64_t at = 0; next < pieces->size() || !active.empty();) {
     if (active.empty()) at = (*pieces)[next].begin_ns;
@@ -52,11 +59,20 @@ void Divide(std::vector<Piece>* pieces, BusyTimes* busy) {
     }
     int64_t until = next < pieces->size() ? (*pieces)[next].begin_ns : INT64_MAX;
     for (const Piece* piece : active) until = std::min(until, piece->end_ns);
-    int64_t left = until - at;
-    for (size_t i = 0; i < active.size(); ++i) {
-      const int64_t part = left / static_cast<int64_t>(active.size() - i);
-      active[i]->ns += part;
-      left -= part;
+    const auto begins = [&](size_t i) {
+      return i == 0 || active[i]->process != active[i - 1]->process;
+    };
+    int64_t processes = 0, left = until - at;
+    for (size_t i = 0; i < active.size(); ++i) processes += begins(i);
+    for (size_t i = 0, end; i < active.size(); --processes) {
+      for (end = i + 1; end < active.size() && !begins(end);) ++end;
+      int64_t of_process = left / processes;
+      left -= of_process;
+      for (; i < end; ++i) {
+        const int64_t part = of_process / static_cast<int64_t>(end - i);
+        active[i]->ns += part;
+        of_process -= part;
+      }
     }
     const auto at_line = [](const Piece* piece) { return MayBeBlamed(piece->at.line); };
     if (std::any_of(active.begin(), active.end(), at_line)) busy->Add({at, until});

@@ -80,25 +80,21 @@ class PartRows {
     const auto of_layers = lines_.find(layers);
     if (of_layers == lines_.end()) return;  // cells of no time
     const std::vector<int64_t> corrected = Corrected(corrected_ns, of_layers->second);
+    int64_t whole = 0;
+    for (const auto& [line, blamed] : of_layers->second) whole += blamed.ns;
     size_t i = 0;
     for (const auto& [line, blamed] : of_layers->second) {
       WorkRow row = {
           process_,  part_,         layers, LineText(trace_, line), LineKindName(line.kind),
           blamed.ns, corrected[i++]};
       if (IsSampled(line.kind)) {
-        const LineBounds bounds = LineBoundsOf(blamed, WholeOf(of_layers->second));
+        const LineBounds bounds = LineBoundsOf(blamed, whole);
         row.samples = blamed.samples;
         row.low_ns = bounds.low_ns;
         row.high_ns = bounds.high_ns;
       }
       Push(std::move(row));
     }
-  }
-
-  static int64_t WholeOf(const BlamedLines& lines) {
-    int64_t whole = 0;
-    for (const auto& [line, blamed] : lines) whole += blamed.ns;
-    return whole;
   }
 
   void Push(WorkRow row) {

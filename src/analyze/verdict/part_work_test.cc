@@ -34,6 +34,18 @@ arg "Own line" "train.py:9 main"
   EXPECT_EQ(work.integers("high_ns"), (Integers{60, kMissing, 60}));
 }
 
+// Each line is looked at a few times, not once for each other one.
+TEST(PartWork, TakesManyLines) {
+  constexpr int kLines = 60'000;
+  std::string text = "process train window=0.." + std::to_string(kLines * 10) +
+                     "\nthread main base=python main lead\n";
+  for (int i = 0; i < kLines; ++i) {
+    text += "instant [sample] " + std::to_string(i * 10 + 5) +
+            "\narg covers_ns 10\narg \"Own line\" \"a.py:" + std::to_string(i) + " f\"\n";
+  }
+  EXPECT_EQ(Compute(Parse(text), "part_work").rows(), size_t{kLines});
+}
+
 TEST(PartWork, TimeThatIsKnownToHaveNoProcessorIsNoLines) {
   const trace::Trace trace = Parse(R"trace(process train pid=7 window=0..1000
 thread main tid=7 base=python main lead

@@ -67,13 +67,8 @@ bool KindOfSteps::Find(Row* row) {
   for (const uint32_t step : compared_.steps) lengths.push_back(walls_[step]);
   const auto [median, limit] = UsualLengthOf(std::move(lengths));
   // Control steps and those at another level are slow or not all the same.
-  std::vector<uint32_t> all;
-  for (uint32_t step = 0; step < owner_.steps.size(); ++step) {
-    const bool counts = owner_.steps[step].kind == compared_.kind && !owner_.steps[step].open;
-    if (!counts || walls_[step] == 0) continue;
-    all.push_back(step);
-    longest.push_back(walls_[step]);
-  }
+  const std::vector<uint32_t>& all = compared_.whole;
+  for (const uint32_t step : all) longest.push_back(walls_[step]);
   // What the slow ones have in common is half as long as the third longest at least: noise that is
   // slow, too, is shorter, and two single ones may be longer.
   if (longest.size() < kFewestSteps) return false;
@@ -92,6 +87,7 @@ bool KindOfSteps::Find(Row* row) {
     (is_periodic ? periodic : usual).push_back(walls_[all[i]]);
     if (owner_.steps[all[i]].profiled()) (is_periodic ? sets_.more : sets_.usual).insert(all[i]);
   }
+  if (usual.empty()) return false;  // nothing tells what is usual
   const auto first = std::lower_bound(places.begin(), places.end(), period.first);
   period.first = owner_.steps[all[static_cast<size_t>(first - places.begin())]].number;
   *row = {sets_.process, compared_.kind, period, Median(usual), Median(periodic), ""};

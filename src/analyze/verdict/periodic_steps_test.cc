@@ -89,6 +89,34 @@ TEST(PeriodicSteps, AStepExactlyAtTheLimitIsNotSlow) {
   }
 }
 
+// Control steps that are slow, and all others on places of the same period.
+TEST(PeriodicSteps, AreNoneWhereNothingTellsWhatIsUsual) {
+  std::string text = "process train pid=7 window=0..100000\nthread main tid=7 main lead\n";
+  int64_t at = 0;
+  for (int step = 0; step < 50; ++step) {
+    const bool slow = step % 5 != 4;
+    const int64_t length = slow ? 700 : 100;
+    text += "step step " + std::to_string(at) + " " + std::to_string(at + length) +
+            " number=" + std::to_string(2 * step) + (slow ? " level=0" : "") + "\n";
+    at += length;
+  }
+  EXPECT_TRUE(testing::Rows(testing::Parse(text), "periodic_steps").empty());
+}
+
+// Each kind is looked at once, not all steps for each.
+TEST(PeriodicSteps, TakeManyKinds) {
+  testing::TestTrace made;
+  constexpr int64_t kSteps = 400'000;
+  const trace::ProcessId process = made.Process("p", 0, kSteps * 10);
+  made.Lead(process);
+  for (int64_t i = 0; i < kSteps; ++i) {
+    made.Step(process, i * 10, i * 10 + 10, 2);
+    made.process(process).steps.back().kind =
+        made.trace().strings.Intern("kind" + std::to_string(i / 10));
+  }
+  EXPECT_TRUE(testing::Rows(made.Finish(), "periodic_steps").empty());
+}
+
 TEST(PeriodicSteps, NamesTheOperationThatTheyHaveMore) {
   std::string text = "process train pid=7 window=0..100000\nthread main tid=7 main lead\n";
   int64_t at = 0;

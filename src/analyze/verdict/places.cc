@@ -14,6 +14,7 @@
 #include "src/analyze/verdict/loops.h"
 #include "src/analyze/verdict/process_lines.h"
 #include "src/analyze/verdict/rules.h"
+#include "src/analyze/verdict/work_index.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -41,7 +42,7 @@ bool Holds(std::string_view line, std::string_view other) {
   return line.size() < other.size();
 }
 
-// What samples of any thread saw of each line: of a trace, made once.
+// What samples saw of each line: of a trace, made once.
 class LineSamples {
  public:
   struct OfLine {
@@ -57,7 +58,7 @@ class LineSamples {
       const trace::Interval life = LifeOf(trace, {t});
       LeadCursor cursor(trace, {t}, facts.doing, life);
       for (const ThreadSample& sample : facts.samples[t]) {
-        OfLine& line = lines_[sample.line];
+        OfLine& line = lines_[sample.line][trace.tracks[t].process.value];
         line.covered_ns[sample.stack.value] += sample.covers_ns;
         if (sample.at_ns < life.begin_ns || sample.at_ns >= life.end_ns) continue;
         const LeadStretch& state = cursor.At(sample.at_ns);
@@ -66,10 +67,15 @@ class LineSamples {
       }
     }
   }
-  const OfLine& Of(const Line& line) const {
-    static const OfLine nothing;
+  // Calls visit(of_line) for what threads of that process saw; where they were never there, and
+  // others work for it, for what those of each other one did.
+  template <class Visit>
+  void ForEach(uint32_t process, const Line& line, Visit visit) const {
     const auto at = lines_.find(line);
-    return at == lines_.end() ? nothing : at->second;
+    if (at == lines_.end()) return;
+    const auto own = at->second.find(process);
+    if (own != at->second.end()) return visit(own->second);
+    for (const auto& [other, of_line] : at->second) visit(of_line);
   }
 
  private:
@@ -78,7 +84,7 @@ class LineSamples {
            layer == trace::Layer::kData;
   }
 
-  std::map<Line, OfLine> lines_;
+  std::map<Line, std::map<uint32_t, OfLine>> lines_;  // by process
 };
 
 class Maker {
@@ -87,12 +93,13 @@ class Maker {
       : trace_(context.trace()),
         process_(process),
         samples_(context.Shared<LineSamples>()),
+        doing_(context.Shared<ThreadFacts>().doing),
         causes_(context.Shared<Causes>().processes[process]) {}
 
   std::vector<Place> Make() {
     std::map<Line, Place> by_line;
     for (size_t c = 0; c < kCauses; ++c) {
-      if (static_cast<Cause>(c) != Cause::kPreemption) AddCause(c, &by_line);
+      if (IsOfProgram(static_cast<Cause>(c))) AddCause(c, &by_line);
     }
     std::vector<Place> places;
     for (auto& [line, place] : by_line) {
@@ -132,7 +139,19 @@ class Maker {
 
   double ShareOf(const Place& place) const { return Share(place.all.ns, causes_.program_ns()); }
 
-  // In which step an instant lies, and where in it.
+  // When the lead is known to have had no processor.
+  void FindPreempted() {
+    const uint32_t lead = trace_.processes[process_].lead.value;
+    if (lead >= trace_.tracks.size()) return;
+    const trace::Spans& spans = trace_.tracks[lead].spans;
+    for (size_t i = 0; i < spans.size(); ++i) {
+      if (doing_[spans.name[i].value] != Doing::kPreempted) continue;
+      preempted_.Add({spans.begin_ns[i], spans.end_ns[i]});
+    }
+  }
+
+  // In which step an instant lies, and where in it, but for waits for a processor, which come
+  // anywhere.
   Meeting MeetingAt(int64_t at_ns) const {
     const std::vector<trace::Step>& steps = trace_.processes[process_].steps;
     const auto next =
@@ -140,8 +159,12 @@ class Maker {
                          [](int64_t at, const trace::Step& step) { return at < step.begin_ns; });
     if (next == steps.begin()) return {false, -1, 0};
     const trace::Step& step = *(next - 1);
-    if (at_ns >= step.end_ns || step.end_ns <= step.begin_ns) return {false, -1, 0};
-    return {false, next - steps.begin(), Share(at_ns - step.begin_ns, step.end_ns - step.begin_ns),
+    if (at_ns >= step.end_ns) return {false, -1, 0};
+    const int64_t before_ns = preempted_.Before(step.begin_ns);
+    const auto in_step = [&](int64_t at) {
+      return at - step.begin_ns - (preempted_.Before(at) - before_ns);
+    };
+    return {false, next - steps.begin(), Share(in_step(at_ns), in_step(step.end_ns)),
             step.kind.value};
   }
 
@@ -152,10 +175,12 @@ class Maker {
   Seen SeenAt(const Place& place) const {
     Seen out;
     const auto add = [&](const Line& line) {
-      for (const auto& [at_ns, in_native] : samples_.Of(line).seen) {
-        out.at.emplace_back(at_ns, MeetingAt(at_ns));
-        out.in_native += in_native;
-      }
+      samples_.ForEach(process_, line, [&](const LineSamples::OfLine& of_line) {
+        for (const auto& [at_ns, in_native] : of_line.seen) {
+          out.at.emplace_back(at_ns, MeetingAt(at_ns));
+          out.in_native += in_native;
+        }
+      });
     };
     add(place.line);
     for (const Line& line : place.others) add(line);
@@ -223,10 +248,11 @@ class Maker {
     Drop(joined, places);
   }
 
-  void JoinLoops(std::vector<Place>* places) const {
+  void JoinLoops(std::vector<Place>* places) {
     size_t most = 0;
     while (most < places->size() && ShareOf((*places)[most]) >= kLeast) ++most;
     if (most < 2) return;
+    FindPreempted();
     std::map<size_t, Seen> seen;  // of what may be joined
     const auto seen_at = [&](size_t i) -> const Seen& {
       const auto [at, fresh] = seen.try_emplace(i);
@@ -259,9 +285,9 @@ class Maker {
     place->steps.resize(causes_.steps.size());
     int64_t leads = 0;
     const auto add = [&](const Line& line) {
-      const auto parts = causes_.line_steps.find(line);
-      if (parts == causes_.line_steps.end()) return;
-      for (const StepPart& part : parts->second) {
+      const auto time = causes_.line_times.find(line);
+      if (time == causes_.line_times.end()) return;
+      for (const StepPart& part : time->second.steps) {
         place->steps[part.step] += part.ns;
         leads += part.ns;
       }
@@ -317,15 +343,19 @@ class Maker {
     const auto add = [&](size_t place, const Line& line) {
       // Its own frame may read like one of another file, in another folder, that is not there.
       const auto own = frames.find(FrameOfLine(trace_.text(line.text)));
-      for (const auto& [stack, covered_ns] : samples_.Of(line).covered_ns) {
-        const auto ns = static_cast<double>(covered_ns);
-        out[place].all_ns += ns;
-        for (const size_t i : places_on(trace::StringId{stack})) {
-          const bool same = own != frames.end() && std::find(own->second.begin(), own->second.end(),
-                                                             i) != own->second.end();
-          if (i != place && !same) out[place].by[i] += ns;
+      const auto is_own = [&](size_t i) {
+        return i == place ||
+               (own != frames.end() && std::ranges::find(own->second, i) != own->second.end());
+      };
+      samples_.ForEach(process_, line, [&](const LineSamples::OfLine& of_line) {
+        for (const auto& [stack, covered_ns] : of_line.covered_ns) {
+          const auto ns = static_cast<double>(covered_ns);
+          out[place].all_ns += ns;
+          for (const size_t i : places_on(trace::StringId{stack})) {
+            if (!is_own(i)) out[place].by[i] += ns;
+          }
         }
-      }
+      });
     };
     for (size_t i = 0; i < places.size(); ++i) {
       add(i, places[i].line);
@@ -401,13 +431,33 @@ class Maker {
   const trace::Trace& trace_;
   const uint32_t process_;
   const LineSamples& samples_;
+  const std::vector<Doing>& doing_;  // by name
   const ProcessCauses& causes_;
+  BusyTimes preempted_;
 };
 
 }  // namespace
 
 Cause Place::cause() const {
   return static_cast<Cause>(std::max_element(causes.begin(), causes.end()) - causes.begin());
+}
+
+CauseSum SumAt(const ProcessCauses& causes, const Place& place, Cause cause) {
+  CauseSum out;
+  const auto add = [&](const Line& line) {
+    const auto time = causes.line_times.find(line);
+    if (time == causes.line_times.end()) return;
+    for (const auto& [name, ns] : time->second.names) out.names[name] += ns;
+    for (const auto& [operation, ns] : time->second.operations) {
+      out.operations[operation] += ns;
+      out.ns += ns;
+    }
+  };
+  add(place.line);
+  for (const Line& line : place.others) add(line);
+  const bool devices = cause == Cause::kDevice || cause == Cause::kCopies;
+  if (devices || 2 * out.ns < place.all.ns) return causes.causes[static_cast<size_t>(cause)];
+  return out;
 }
 
 Places::Places(const Context& context) {

@@ -33,6 +33,10 @@ struct Place {
   Cause cause() const;
 };
 
+// What the lead did at a place, by operation and name; where others work, or devices, all that is
+// known of the cause.
+CauseSum SumAt(const ProcessCauses& causes, const Place& place, Cause cause);
+
 // By process: those of which a line of the program is known, the longest first. Computed once.
 struct Places {
   explicit Places(const Context& context);

@@ -99,6 +99,21 @@ TEST(Places, CrosscutsOwnWorkIsNoLinesAndSharesAreOfTheRest) {
   EXPECT_NEAR(first.gain, 0.4, 0.01);
 }
 
+TEST(Places, NoLineHasWhatCrosscutDidBesideIt) {
+  std::string text =
+      "process train pid=7 window=0..1000\nthread main tid=7 base=python main lead\n"
+      "span time.sleep 0 1000 idle\n";
+  for (int at = 50; at < 1000; at += 100) {
+    text += "instant [sample] " + std::to_string(at) +
+            "\narg covers_ns 100\narg \"Own line\" \"a.py:1 main\"\n";
+  }
+  text += "thread worker tid=8\nspan edge 0 900 overhead\n";
+  const First first = Of(text);
+  EXPECT_EQ(first.cause + " " + first.blame, "waiting a.py:1 main");
+  EXPECT_DOUBLE_EQ(first.gain, 1);
+  EXPECT_EQ(first.evidence.substr(0, 16), "100 ns of 100 ns");
+}
+
 TEST(Places, TheProgramsPurposeIsNoBurdenWhateverPythonSurroundsIt) {
   const First first = Of(Program(40)
                              .Does(0, 300, "", "a.py:1 train")
@@ -131,6 +146,28 @@ TEST(Places, FilesOfOneNameInTwoFoldersDoNotCallEachOther) {
                              .text());
   EXPECT_EQ(first.blame, "a/net.py:5 f");
   EXPECT_NEAR(first.gain, 0.5, 0.01);
+}
+
+// As ranks of a job, whose steps are not at the same time.
+TEST(Places, WhatAnotherProcessDoesAtALineMakesNoLoopHere) {
+  const auto program = [](const std::string& name, int late) {
+    std::string text = "process " + name + " window=0..41000\nthread main base=python main lead\n";
+    for (int i = 0; i < 40; ++i) {
+      const int begin = 1000 * i + late;
+      text += "step step " + std::to_string(begin) + " " + std::to_string(begin + 1000) +
+              " number=" + std::to_string(i) + "\n";
+      for (const int second : {0, 1}) {
+        const std::string line = second ? "a.py:5 f" : "a.py:1 f";
+        text += "instant [sample] " + std::to_string(begin + 250 + 500 * second) +
+                "\narg covers_ns 500\narg \"Own line\" \"" + line + "\"\narg \"Python stack\" \"" +
+                line + "\"\n";
+      }
+    }
+    return text;
+  };
+  const Table places = Compute(Parse(program("one", 0) + program("two", 500)), "places");
+  for (const int64_t lines : places.integers("lines")) EXPECT_EQ(lines, 1);
+  EXPECT_EQ(places.rows(), 4u);
 }
 
 TEST(Places, AComprehensionIsAtTheLineThatHoldsIt) {
@@ -253,6 +290,25 @@ TEST(Places, OfProcessesThatWorkAtOnceEachHasAnEqualPart) {
   EXPECT_NEAR(first.gain, 0.7, 0.01) << "600 of it alone, and half of 200";
 }
 
+TEST(Places, NamesAndOperationsAreThoseOfTheLineToBlame) {
+  const auto sample = [](int at, const std::string& line) {
+    return "instant [sample] " + std::to_string(at) + "\narg covers_ns 10\narg \"Own line\" \"" +
+           line + "\"\n";
+  };
+  const Table table =
+      Compute(Parse("process train pid=7 window=0..1000\nthread main tid=7 base=python main lead\n"
+                    "op backward 0 400\nspan aten::add 0 250 framework\n"
+                    "span aten::bmm 250 400 framework\n"
+                    "op forward 400 1000\nspan aten::mm 400 700 framework\n"
+                    "span aten::mm 700 1000 framework\n" +
+                    sample(100, "a.py:1 main") + sample(300, "a.py:1 main") +
+                    sample(500, "a.py:2 net") + sample(800, "a.py:3 net")),
+              "verdict");
+  EXPECT_EQ(table.texts("blame")[0], "a.py:1 main");
+  EXPECT_TRUE(table.texts("evidence")[0].ends_with(", most of it in aten::add; operation backward"))
+      << table.texts("evidence")[0];
+}
+
 std::vector<Meeting> Drawn(uint64_t seed, int samples, bool loop) {
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<double> one;
@@ -279,6 +335,23 @@ TEST(Loops, LinesThatAlternateAreToldFromThoseThatFollowEachOther) {
   }
 }
 
+TEST(Loops, WaitsThatNobodyTellsSeldomMakeOneOfASequence) {
+  int joined = 0;
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    std::mt19937_64 random(seed);
+    std::exponential_distribution<double> waits(1 / 0.3);  // in a step that works for 1
+    std::vector<Meeting> meetings;
+    for (int step = 0; step < 40; ++step) {
+      const bool second = step % 2 == 0;
+      const double before = waits(random), behind = waits(random);
+      const double within = (before + (second ? 0.6 : 0.3)) / (before + 1 + behind);
+      meetings.push_back({second, step, within});
+    }
+    joined += TakeTurns(meetings);
+  }
+  EXPECT_LE(joined, 150);
+}
+
 TEST(Loops, StepsOfAnyLengthKeepTheOrderWithinThem) {
   std::vector<Meeting> meetings;
   for (int step = 0; step < 40; ++step) {
@@ -303,6 +376,26 @@ TEST(Loops, StepsOfAnotherKindDoNotMixWhatFollowsEachOther) {
   EXPECT_FALSE(TakeTurns(meetings));
   for (Meeting& meeting : meetings) meeting.kind = 0;
   EXPECT_TRUE(TakeTurns(meetings)) << "if all were of one kind";
+}
+
+TEST(Places, WaitsForAProcessorMakeNoLoopOfLinesThatFollowEachOther) {
+  std::string text =
+      "# crosscut trace\nprocess train pid=7 window=0..26000\n"
+      "thread main tid=7 base=python main lead\n";
+  int at = 0;
+  for (int step = 0; step < 40; ++step) {
+    const auto ns = [&](int later) { return std::to_string(at + later); };
+    const int waits = step / 2 * 3 % 8 * 100, line = 1 + step % 2;
+    text += "step step " + ns(0) + " " + ns(waits + 300) + "\n";
+    if (waits > 0) text += "span \"(no processor)\" " + ns(0) + " " + ns(waits) + " idle\n";
+    text += "instant [sample] " + ns(waits + 100 * line - 50) +
+            "\narg covers_ns 200\narg \"Own line\" \"a.py:" + std::to_string(line) + " main\"\n" +
+            "span aten::mm " + ns(waits + 200) + " " + ns(waits + 300) + " framework\n";
+    at += waits + 300;
+  }
+  const Table places = Compute(Parse(text), "places");
+  ASSERT_GE(places.rows(), 2u);
+  for (const int64_t lines : places.integers("lines")) EXPECT_EQ(lines, 1);
 }
 
 TEST(Loops, TwoSamplesTellNothing) {

@@ -31,8 +31,10 @@ struct CauseSum {
   // ns.
   int64_t alone_ns = 0;
   std::map<uint32_t, int64_t> operations;  // by NameCodes number
-  std::map<uint32_t, int64_t> names;       // by NameId of the lead's innermost span
-  int64_t samples = 0;                     // of the lead in it
+  // By NameId: of the lead's innermost span; of what devices did where that is the cause, of all
+  // streams.
+  std::map<uint32_t, int64_t> names;
+  int64_t samples = 0;  // of the lead in it
   // Where the lead was; for what another process does for it, where that was. `names` is then of
   // that process, too.
   BlamedLines lines;
@@ -45,8 +47,18 @@ struct StepPart {
   int64_t ns;
 };
 
+// The lead's time at a line, but for what is hidden.
+struct LineTime {
+  std::vector<StepPart> steps;                    // in order of time
+  std::map<uint32_t, int64_t> operations, names;  // as in CauseSum
+};
+
 // By cause: nanoseconds.
 using CauseTimes = std::array<int64_t, kCauses>;
+// Not beside the others, nor Crosscut's own: what places and shares are made of.
+inline bool IsOfProgram(Cause cause) {
+  return cause != Cause::kPreemption && cause != Cause::kRecording;
+}
 // What the program itself does then. Shares are of that: it has nothing else where nobody records
 // it, and on a busy machine Crosscut's own work may wait for a processor.
 inline int64_t ProgramNs(const CauseTimes& step) {
@@ -67,8 +79,7 @@ struct ProcessCauses {
   std::map<uint32_t, int64_t> ranks;
   // By step that is observed, in order of time, then cause: nanoseconds. Empty without steps.
   std::vector<CauseTimes> steps;
-  // What of the lead's time nothing hides, by the line where the lead was, in order of time.
-  std::map<Line, std::vector<StepPart>> line_steps;
+  std::map<Line, LineTime> line_times;
   // The lines of who works, outside of every operation, by part of the window and layers: they add
   // up to the cells of the accounting.
   std::array<std::map<LayerSet, BlamedLines>, kWindowParts> unnamed;

@@ -50,18 +50,21 @@ std::unique_ptr<LineCursor> LinesOfThread(const Context& context, trace::TrackId
   return std::make_unique<LineCursor>(thread, facts.samples[track.value]);
 }
 
-ProcessLines::ProcessLines(const Context& context, trace::ProcessId process) {
+ProcessLines::ProcessLines(const Context& context, trace::ProcessId process) : context_(context) {
   const trace::Trace& trace = context.trace();
   const ThreadFacts& facts = context.Shared<ThreadFacts>();
   const trace::TrackId lead = trace.processes[process.value].lead;
   if (lead.value < trace.tracks.size()) {
-    lead_ = {LifeOf(trace, lead), LinesOfThread(context, lead)};
+    lead_ = {lead, LifeOf(trace, lead), LinesOfThread(context, lead)};
   }
   for (const uint32_t t : context.Shared<Accounting>().tracks[process.value].host) {
     knows_any_ |= !facts.samples[t].empty();
     if (t == lead.value || facts.samples[t].empty()) continue;
-    others_.push_back({LifeOf(trace, {t}), LinesOfThread(context, {t})});
+    others_.push_back({{t}, LifeOf(trace, {t}), nullptr});
   }
+  std::stable_sort(others_.begin(), others_.end(), [](const Thread& a, const Thread& b) {
+    return a.life.begin_ns < b.life.begin_ns;
+  });
 }
 
 const LineStretch* ProcessLines::At(Thread* thread, int64_t at_ns, int64_t* until_ns) {
@@ -76,8 +79,26 @@ const LineStretch* ProcessLines::At(Thread* thread, int64_t at_ns, int64_t* unti
 }
 
 void ProcessLines::FindOthers(int64_t at_ns, LayerSet layers, int64_t* until_ns) {
-  for (Thread& other : others_) {
-    const LineStretch* stretch = At(&other, at_ns, until_ns);
+  for (; next_other_ < others_.size() && others_[next_other_].life.begin_ns <= at_ns;
+       ++next_other_) {
+    Thread* const born = &others_[next_other_];
+    if (born->life.end_ns <= at_ns) continue;
+    born->lines = LinesOfThread(context_, born->track);
+    living_.insert(std::upper_bound(living_.begin(), living_.end(), born,
+                                    [](const Thread* a, const Thread* b) {
+                                      return a->track.value < b->track.value;
+                                    }),
+                   born);
+  }
+  if (next_other_ < others_.size()) {
+    *until_ns = std::min(*until_ns, others_[next_other_].life.begin_ns);
+  }
+  std::erase_if(living_, [at_ns](Thread* one) {
+    if (one->life.end_ns <= at_ns) one->lines.reset();
+    return one->lines == nullptr;
+  });
+  for (Thread* const other : living_) {
+    const LineStretch* stretch = At(other, at_ns, until_ns);
     if (stretch == nullptr || !Works(*stretch, layers) || WasSeenWaiting(*stretch)) continue;
     const LineKind kind = stretch->line.kind;
     if (kind == LineKind::kOwn || kind == LineKind::kImport) working_.push_back(stretch);

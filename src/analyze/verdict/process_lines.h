@@ -56,6 +56,7 @@ class ProcessLines {
 
  private:
   struct Thread {
+    trace::TrackId track;
     trace::Interval life;
     std::unique_ptr<LineCursor> lines;
   };
@@ -69,9 +70,14 @@ class ProcessLines {
   // Fills working_ with the stretches of the other threads that work then.
   void FindOthers(int64_t at_ns, LayerSet layers, int64_t* until_ns);
 
+  const Context& context_;
   bool knows_any_ = false;
   Thread lead_;
-  std::vector<Thread> others_;  // that have samples
+  // That have samples, by begin. Only of those that live there are lines: a server may have had a
+  // thread for each of a hundred thousand requests.
+  std::vector<Thread> others_;
+  size_t next_other_ = 0;
+  std::vector<Thread*> living_;  // of others_, by track
   std::vector<const LineStretch*> working_;
   LineStretch nothing_;
 };

@@ -145,7 +145,7 @@ constexpr VerdictRule kRules[] = {
      .also = "the thread that makes the steps is ready, but has no processor, in {share}",
      .action = "use fewer threads than processors, or a machine with less other work",
      .table = "samples"},
-    {.cause = Cause::kRecording, .first_from = kNever, .kind = "recording", .table = "overhead"},
+    {.cause = Cause::kRecording, .first_from = kNever, .table = "overhead"},
     {.cause = Cause::kUnknown, .first_from = kNever, .kind = "not known", .table = "overlap"},
 };
 static_assert(std::size(kRules) == kCauses);

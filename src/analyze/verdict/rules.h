@@ -13,7 +13,7 @@ struct VerdictRule {
   bool purpose = false;
   double first_from;  // the share of the steps from which on it may stand first
   // As the first, and as a further one: "{share}", "{of}" and "{who}" stand for "78 %", "the steps"
-  // and the rank that comes last.
+  // and the ranks that come last.
   const char *headline = "", *also = "";
   const char* kind = "";    // in a list: "Python 33 %"
   const char* action = "";  // one thing to do

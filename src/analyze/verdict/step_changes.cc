@@ -2,7 +2,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +30,7 @@ struct Row {
   int64_t first_step, last_step, spells;
   int64_t usual_ns, changed_ns, total_ns, delay_ns;
   std::string operation, line, finding;
+  bool most = true;  // of the difference is in each of these, not a third alone
 };
 
 double MedianOf(std::span<const double> values) { return MiddleOf({values.begin(), values.end()}); }
@@ -56,9 +57,14 @@ struct Segment {
 // Steps of one kind in order of time, and how they change.
 class Series {
  public:
-  Series(const trace::Process& process, std::vector<uint32_t> steps,
+  // `whole`: ComparedSteps::whole of the kind, as `walls` of the process's steps.
+  Series(const trace::Process& process, const std::vector<uint32_t>& whole,
          const std::vector<int64_t>& walls)
-      : process_(process), walls_(walls), steps_(std::move(steps)) {
+      : process_(process), walls_(walls), whole_(whole) {
+    for (const uint32_t step : whole) {
+      if (!process.steps[step].after_switch) steps_.push_back(step);
+    }
+    steps_ = AtUsualLevel(process, steps_);
     for (const uint32_t step : steps_) values_.push_back(static_cast<double>(walls[step]));
   }
 
@@ -104,10 +110,9 @@ class Series {
   // The recorded steps of all levels that lie in the longer parts, and in the others.
   StepSets Sets(uint32_t process) const {
     StepSets sets{process, {}, {}};
-    for (uint32_t s = steps_.front(); s <= steps_.back(); ++s) {
+    for (const uint32_t s : Between(steps_.front(), steps_.back() + 1)) {
       const trace::Step& step = process_.steps[s];
-      if (step.kind.value != process_.steps[steps_.front()].kind.value) continue;
-      if (!step.profiled() || step.open || step.after_switch) continue;
+      if (!step.profiled() || step.after_switch) continue;
       const auto at = static_cast<size_t>(std::upper_bound(steps_.begin(), steps_.end(), s) -
                                           steps_.begin() - 1);
       const auto holds = [&](const std::pair<size_t, size_t>& part) {
@@ -125,9 +130,15 @@ class Series {
  private:
   using Part = std::pair<size_t, size_t>;  // [begin, end) in steps_
 
+  // Those of all levels with such an index.
+  std::span<const uint32_t> Between(uint32_t from, uint32_t to) const {
+    const auto begin = std::lower_bound(whole_.begin(), whole_.end(), from);
+    return {begin, std::lower_bound(begin, whole_.end(), to)};
+  }
+
   void Cut() {
     segments_.clear();
-    std::vector<size_t> edges = FindChanges(values_).at;
+    std::vector<size_t> edges = FindChanges(values_);
     edges.push_back(values_.size());
     for (size_t begin = 0; const size_t end : edges) {
       if (begin == end) continue;
@@ -140,14 +151,8 @@ class Series {
   // compared ones at `at` where it fits best. Where the series begins or ends there is one.
   std::vector<uint32_t> Around(size_t at, bool rises) const {
     const uint32_t from = at == 0 ? begin_ : steps_[at - 1];
-    const auto all = static_cast<uint32_t>(process_.steps.size());
-    const uint32_t to = at == steps_.size() ? all : steps_[at] + 1;
-    std::vector<uint32_t> between;
-    for (uint32_t s = from; s < to; ++s) {
-      const trace::Step& step = process_.steps[s];
-      const bool counts = step.kind.value == process_.steps[steps_[0]].kind.value && !step.open;
-      if (counts && walls_[s] != 0) between.push_back(s);
-    }
+    const std::span<const uint32_t> between =
+        Between(from, at == steps_.size() ? UINT32_MAX : steps_[at] + 1);
     if (at == 0) return {between.front()};
     if (at == steps_.size()) return {between.back()};
     const double middle = (usual_ns_ + changed_ns_) / 2;
@@ -216,7 +221,8 @@ class Series {
 
   const trace::Process& process_;
   const std::vector<int64_t>& walls_;
-  std::vector<uint32_t> steps_;  // indices into Process::steps
+  const std::vector<uint32_t>& whole_;
+  std::vector<uint32_t> steps_;  // of these, those that are compared
   std::vector<double> values_;   // their lengths
   uint32_t begin_ = 0;           // where warm-up ends
   std::vector<Segment> segments_;
@@ -224,19 +230,6 @@ class Series {
   std::vector<Part> longer_, more_, usual_;
   double usual_ns_ = 0, changed_ns_ = 0;
 };
-
-// By kind, the steps at the level that most have.
-std::vector<std::vector<uint32_t>> SeriesOf(const trace::Process& process,
-                                            const std::vector<int64_t>& walls) {
-  std::map<uint32_t, std::vector<uint32_t>> kinds;
-  for (uint32_t s = 0; s < process.steps.size(); ++s) {
-    const trace::Step& step = process.steps[s];
-    if (!step.open && !step.after_switch && walls[s] != 0) kinds[step.kind.value].push_back(s);
-  }
-  std::vector<std::vector<uint32_t>> out;
-  for (const auto& [kind, steps] : kinds) out.push_back(AtUsualLevel(process, steps));
-  return out;
-}
 
 // How long the lead waited for a processor in a step of `steps`; kMissing where samples do not
 // tell.
@@ -263,8 +256,12 @@ void FindWork(const Context& context, const StepSets& sets, Row* row) {
   const double third = static_cast<double>(row->changed_ns - row->usual_ns) / 3;
   const MoreWork operation = OperationWithMore(context, sets);
   const MoreWork line = LineWithMore(context, sets);
-  if (operation.extra_ns() >= third) row->operation = operation.what;
-  if (line.extra_ns() >= third) row->line = line.what;
+  for (const auto& [more, what] :
+       {std::pair(&operation, &row->operation), std::pair(&line, &row->line)}) {
+    if (more->extra_ns() < third || more->what.empty()) continue;
+    *what = more->what;
+    row->most = row->most && more->extra_ns() >= 1.5 * third;
+  }
   const trace::Process& process = context.trace().processes[sets.process];
   const int64_t delay = DelayOf(context, process, sets.more);
   const int64_t usual = DelayOf(context, process, sets.usual);
@@ -298,7 +295,8 @@ std::string Sentence(const Row& row, std::string_view kind) {
   }
   std::string work = row.operation;
   if (!row.line.empty()) work += (work.empty() ? "" : ", ") + row.line;
-  return work.empty() ? out : out + " Most of the difference is in " + work + ".";
+  const char* part = row.most ? " Most" : " A third or more";
+  return work.empty() ? out : out + part + " of the difference is in " + work + ".";
 }
 
 }  // namespace
@@ -312,11 +310,10 @@ Table StepChangesTable(const trace::Trace& trace, const Context& context) {
     const trace::Process& process = trace.processes[p];
     const std::vector<int64_t> walls =
         StepWalls(process, context.Shared<Accounting>().processes[p].overlap);
-    for (std::vector<uint32_t>& steps : SeriesOf(process, walls)) {
-      if (steps.empty()) continue;
+    for (const ComparedSteps& compared : CompareSteps(process, walls)) {
       Row row{};
-      row.process = p, row.kind = process.steps[steps[0]].kind;
-      Series series(process, std::move(steps), walls);
+      row.process = p, row.kind = compared.kind;
+      Series series(process, compared.whole, walls);
       if (!series.Change()) continue;
       series.Fill(&row);
       FindWork(context, series.Sets(p), &row);

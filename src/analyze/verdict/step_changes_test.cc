@@ -77,6 +77,30 @@ TEST(StepChanges, SpeakWhereTheyMatter) {
   EXPECT_EQ(table.texts("table")[0], "step_changes");
 }
 
+// The first of three operations has two fifths of what steps are longer.
+TEST(StepChanges, MostOfTheDifferenceIsHalfOfIt) {
+  std::string text = "process train pid=7 window=0..1000000\nthread main tid=7 main lead\n";
+  int64_t at = 0;
+  for (int step = 0; step < 300; ++step) {
+    const int64_t begin = at;
+    std::string inside;
+    const auto op = [&](const char* name, int64_t ns) {
+      inside += "op " + std::string(name) + " " + std::to_string(at) + " " +
+                std::to_string(at + ns) + "\n";
+      at += ns;
+    };
+    op("train", 100 + step % 3);
+    if (step >= 170) op("save", 40), op("log", 30), op("plot", 30);
+    text += "step step " + std::to_string(begin) + " " + std::to_string(at) +
+            " number=" + std::to_string(step) + "\n" + inside;
+  }
+  const Table table = testing::Compute(testing::Parse(text), "findings");
+  ASSERT_EQ(table.rows(), 1u);
+  EXPECT_TRUE(table.texts("message")[0].ends_with(
+      "201 ns instead of 101 ns. A third or more of the difference is in save."))
+      << table.texts("message")[0];
+}
+
 // 60 steps, from the 30th on 40 ns longer, in which the lead waits at main.py:2 in a call of that
 // layer, while a child is at load.py:1, or from there on at load.py:9.
 std::string WaitingFor(const std::string& layer, bool child_works) {

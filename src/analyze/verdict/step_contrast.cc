@@ -116,7 +116,8 @@ MoreWork LineWithMore(const Context& context, const StepSets& sets) {
       contrast.Top([&](const Line& line) { return LineText(trace, line); }, &top);
   // It waited there for what others did.
   const MoreWork others = WorkOfOthers(context, sets, waits[top]);
-  return 2 * others.extra_ns() > leads.extra_ns() ? others : leads;
+  const bool is_theirs = others.extra_ns() > 0 && 2 * others.extra_ns() >= leads.extra_ns();
+  return is_theirs ? others : leads;
 }
 
 }  // namespace crosscut::analyze

@@ -386,6 +386,9 @@ TEST(ThreadLines, ImportsAndTheExitHaveNamesOfTheirOwn) {
   EXPECT_EQ(LinesOf(Sample(100, 100, "a.py:1 <module>", import) +
                     Sample(300, 100, "a.py:1 <module>", import + ";b/own.py:3 <module>")),
             (Rows{"a.py:1 <module> (imports) import python: 1000"}));
+  // Frames are whole: one of a file with a longer name is no line of the program's own.
+  EXPECT_EQ(LinesOf(Sample(500, 500, "train.py:1 <module>", import + ";pretrain.py:1 <module>")),
+            (Rows{"train.py:1 <module> (imports) import python: 1000"}));
   // What a module of the program's own does as it is imported is no import.
   EXPECT_EQ(
       LinesOf("instant [sample] 500\narg covers_ns 400\narg \"Own line\" \"b/own.py:3 f\"\n"
@@ -425,6 +428,27 @@ TEST(PartWork, HasTheLineOfTheThreadThatTheLeadWaitsFor) {
   EXPECT_EQ(lines("threading.Lock.acquire",
                   works + "thread more tid=9 base=python\n" + Sample(500, 500, "a.py:8 more")),
             "a.py:8 more 500; a.py:9 work 500; ");
+}
+
+TEST(PartWork, HasTheLinesOfThreadsThatComeAndGo) {
+  std::string text = "process train window=0..1000\nthread main base=idle main lead\n" +
+                     Sample(500, 1000, "a.py:1 main");
+  const std::pair<int, int> lives[] = {{600, 900}, {0, 300}, {200, 500}};
+  for (size_t i = 0; i < std::size(lives); ++i) {
+    const auto [begin, end] = lives[i];
+    const std::string number = std::to_string(i);
+    text += "thread t" + number + " base=python life=" + std::to_string(begin) + ".." +
+            std::to_string(end) + "\n" + Sample(begin + 100, 300, "a.py:1" + number + " work");
+  }
+  std::map<std::string, int64_t> got;
+  const Table table = Compute(Parse(text), "part_work");
+  for (size_t row = 0; row < table.rows(); ++row) {
+    got[table.texts("work")[row]] += table.integers("ns")[row];
+  }
+  EXPECT_EQ(got, (std::map<std::string, int64_t>{{"a.py:1 main", 200},
+                                                 {"a.py:10 work", 300},
+                                                 {"a.py:11 work", 250},
+                                                 {"a.py:12 work", 250}}));
 }
 
 }  // namespace

@@ -8,19 +8,11 @@
 namespace crosscut::analyze {
 namespace {
 
-// Where the frame of the program's own line ends in the stack; 0 where it has none. The stack shows
-// it without its folder.
-size_t BehindOwnLine(std::string_view stack, std::string_view own_line) {
-  if (own_line.empty()) return 0;
-  const std::string_view frame = FrameOfLine(own_line);
-  const size_t at = stack.rfind(frame);
-  return at == stack.npos ? stack.size() : at + frame.size();
-}
-
 // An import runs where the program's own innermost line called one: what a module of the program's
 // own does as it is imported has lines of its own.
 bool Imports(std::string_view stack, std::string_view own_line) {
-  const std::string_view inside = stack.substr(BehindOwnLine(stack, own_line));
+  const size_t behind = own_line.empty() ? 0 : BehindFrameOf(stack, own_line);
+  const std::string_view inside = behind == stack.npos ? "" : stack.substr(behind);
   return inside.find("<frozen importlib._bootstrap>") != inside.npos;
 }
 
@@ -60,6 +52,8 @@ std::vector<ThreadSample> SamplesOf(const trace::Trace& trace, const trace::Samp
     one.awaits_thread = AwaitsThread(stack);
     one.awaits_future = AwaitsFuture(stack);
     one.awaits_process = AwaitsProcess(waits);
+    one.awaits_reader = AwaitsReader(waits);
+    one.awaits_file = AwaitsFile(waits);
     one.in_library = sample.own_line.valid() && IsInLibrary(stack, trace.text(sample.own_line));
     one.in_item = InWorkItem(stack);
     one.compiles = Compiles(stack);

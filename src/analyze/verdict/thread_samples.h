@@ -21,6 +21,8 @@ struct ThreadSample {
   bool awaits_thread = false;   // AwaitsThread
   bool awaits_future = false;   // AwaitsFuture
   bool awaits_process = false;  // AwaitsProcess
+  bool awaits_reader = false;   // AwaitsReader
+  bool awaits_file = false;     // AwaitsFile
   bool in_library = false;      // IsInLibrary
   bool in_item = false;         // InWorkItem
   bool compiles = false;        // a compiler that is written in Python

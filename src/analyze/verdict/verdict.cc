@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <set>
 #include <string>
@@ -9,7 +10,6 @@
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/accounting/overhead.h"
 #include "src/analyze/columns.h"
-#include "src/analyze/devices/device_work.h"
 #include "src/analyze/figures.h"
 #include "src/analyze/intervals.h"
 #include "src/analyze/verdict/causes.h"
@@ -161,6 +161,10 @@ class Verdicts {
   // The place with most of a cause, but for `other`; null: none is known.
   const Place* PlaceOf(uint32_t process, Cause cause, const Place* other) const;
   Row RowOf(uint32_t process, const Subject& subject, int64_t rank) const;
+  // Waiting for a processor bounds nothing by itself.
+  static bool StandsOut(const std::vector<Subject>& subjects) {
+    return !subjects.empty() && subjects[0].cause != Cause::kPreemption;
+  }
   std::vector<uint32_t> WhoSpeaks() const;
   Row NothingStandsOut(uint32_t process) const;
   // What `row` is to say where no line is known: a name or an operation, with its part of the
@@ -169,11 +173,12 @@ class Verdicts {
   void BlamePlace(uint32_t process, const Subject& subject, Row* row) const;
   std::string AmountText(uint32_t process, int64_t ns) const;
   // ", most of it in NAME; operation OP"
-  std::string MostText(uint32_t process, Cause cause) const;
+  std::string MostText(uint32_t process, const Place& place, Cause cause) const;
   // The operation that has half of it at least; "": none does.
   std::string OperationOf(const CauseSum& sum) const;
-  // The process for which this one waits longest in collectives; "": it does not.
-  std::string LateRank(const ProcessCauses& causes) const;
+  // The process for which this one waits longest in collectives, and how many others it waits for;
+  // "": it does not.
+  std::string LateRanks(const ProcessCauses& causes) const;
   // Simulators that run in other processes while this one waits for them. A step of them all takes
   // as long as the slowest does.
   struct Simulators {
@@ -186,7 +191,7 @@ class Verdicts {
     std::string name;
     double part = 0;  // of the cause
   };
-  Top TopName(uint32_t process, const CauseSum& sum, Cause cause) const;
+  Top TopName(const CauseSum& sum) const;
 
   const trace::Trace& trace_;
   const Context& context_;
@@ -266,10 +271,9 @@ std::vector<Subject> Verdicts::Chosen(uint32_t process) const {
     if (is_burden(*a) != is_burden(*b)) return is_burden(*a);
     return left(a->cause) > left(b->cause);
   });
-  if (first == nullptr) {
-    if (order.empty() || !lasting.contains(order[0]->cause)) return {};
-    if (left(order[0]->cause) < order[0]->first_from) return {};
-  }
+  const bool stands_out = !order.empty() && lasting.contains(order[0]->cause) &&
+                          left(order[0]->cause) >= order[0]->first_from;
+  if (first == nullptr && !stands_out) order.clear();
   for (const VerdictRule* rule : order) {
     if (out.size() == kMostRows) break;
     const bool elsewhere = first != nullptr && first->causes[static_cast<size_t>(rule->cause)] > 0;
@@ -284,9 +288,12 @@ std::vector<Subject> Verdicts::Chosen(uint32_t process) const {
   return out;
 }
 
-std::string Verdicts::LateRank(const ProcessCauses& causes) const {
+std::string Verdicts::LateRanks(const ProcessCauses& causes) const {
   const auto late = Largest(causes.ranks);
-  return late == causes.ranks.end() ? "" : context_.trace().title({late->first});
+  if (late == causes.ranks.end()) return "";
+  const size_t more = causes.ranks.size() - 1;
+  return context_.trace().title({late->first}) +
+         (more == 0 ? "" : " and " + std::to_string(more) + (more == 1 ? " other" : " others"));
 }
 
 Verdicts::Simulators Verdicts::SimulatorsFor(uint32_t process) const {
@@ -312,25 +319,17 @@ Verdicts::Simulators Verdicts::SimulatorsFor(uint32_t process) const {
   return out;
 }
 
-Verdicts::Top Verdicts::TopName(uint32_t process, const CauseSum& sum, Cause cause) const {
-  const auto of = [this](const std::map<uint32_t, int64_t>& names, int64_t all) -> Top {
-    const auto top = Largest(names);
-    if (top == names.end()) return {};
-    return {std::string(trace_.name_text({top->first})), Share(top->second, all)};
-  };
-  if (cause == Cause::kDevice || cause == Cause::kCopies) {
-    std::map<uint32_t, int64_t> kernels;
-    int64_t all = 0;
-    const WorkType type = cause == Cause::kDevice ? WorkType::kComputation : WorkType::kCopy;
-    for (const DeviceEvent& event : context_.Shared<DeviceWork>().events({process})) {
-      if (event.type != type) continue;
-      const trace::NameId name = trace_.tracks[event.track.value].spans.name[event.span];
-      kernels[name.value] += event.end_ns - event.begin_ns;
-      all += event.end_ns - event.begin_ns;
-    }
-    return of(kernels, all);
+// Names that differ in where they are called from are one.
+Verdicts::Top Verdicts::TopName(const CauseSum& sum) const {
+  std::map<uint32_t, int64_t> texts;
+  int64_t all = 0;  // more than the cause's time where streams work at once
+  for (const auto& [name, ns] : sum.names) {
+    texts[trace_.name({name}).text.value] += ns;
+    all += ns;
   }
-  return of(sum.names, sum.ns);
+  const auto top = Largest(texts);
+  if (top == texts.end()) return {};
+  return {std::string(trace_.text({top->first})), Share(top->second, std::max(all, sum.ns))};
 }
 
 std::string Verdicts::OperationOf(const CauseSum& sum) const {
@@ -340,13 +339,14 @@ std::string Verdicts::OperationOf(const CauseSum& sum) const {
   return std::string(trace_.text(names.operations[most->first]));
 }
 
-std::string Verdicts::MostText(uint32_t process, Cause cause) const {
+std::string Verdicts::MostText(uint32_t process, const Place& place, Cause cause) const {
   const ProcessCauses& causes = causes_.processes[process];
-  const CauseSum& sum = causes.causes[static_cast<size_t>(cause)];
-  const auto [name, part] = TopName(process, sum, cause);
+  const CauseSum sum = SumAt(causes, place, cause);
+  const auto [name, part] = TopName(sum);
   const std::string operation = OperationOf(sum);
   std::string out;
-  if (cause == Cause::kLock && 2 * causes.gil_samples > sum.samples) {
+  const int64_t samples = causes.causes[static_cast<size_t>(cause)].samples;
+  if (cause == Cause::kLock && 2 * causes.gil_samples > samples) {
     out = ", where another thread holds the GIL";
   } else if (!name.empty() && part >= kWorthSaying) {
     out = (part >= 0.5 ? ", most of it in " : ", the largest part of it in ") + name;
@@ -370,7 +370,7 @@ void Verdicts::BlameName(uint32_t process, const Subject& subject, Row* row) con
   const ProcessCauses& causes = causes_.processes[process];
   const Cause cause = subject.cause;
   const CauseSum& sum = causes.causes[static_cast<size_t>(cause)];
-  const auto [name, part_of_name] = TopName(process, sum, cause);
+  const auto [name, part_of_name] = TopName(sum);
   const std::string operation = OperationOf(sum);
   double part = 1;
   if (!name.empty()) {
@@ -421,7 +421,7 @@ void Verdicts::BlamePlace(uint32_t process, const Subject& subject, Row* row) co
   if (Share(place.causes[most], place.all.ns) < 1 - kWorthListing) {
     text += ": " + KindsText(place, causes.program_ns(), error);
   } else {
-    text += MostText(process, subject.cause);
+    text += MostText(process, place, subject.cause);
   }
 }
 
@@ -432,7 +432,7 @@ Row Verdicts::RowOf(uint32_t process, const Subject& subject, int64_t rank) cons
   Row row = {process, rank, CauseName(cause), "",         subject.share, 0, 0, 0,
              "",      "",   rule.table,       rule.action};
   row.headline =
-      Fill(rank == 1 ? rule.headline : rule.also, row.share, OfText(causes), LateRank(causes));
+      Fill(rank == 1 ? rule.headline : rule.also, row.share, OfText(causes), LateRanks(causes));
   if (subject.several) {
     row.headline = "Bound by " + LineText(trace_, subject.place->line) + ": it takes " +
                    ShareText(row.share) + " of " + OfText(causes) + ".";
@@ -467,13 +467,20 @@ Row Verdicts::NothingStandsOut(uint32_t process) const {
   const char* of = OfText(causes);
   size_t largest = 0;
   for (size_t c = 0; c < kCauses; ++c) {
-    if (static_cast<Cause>(c) == Cause::kPreemption) continue;
-    if (causes.causes[c].ns > causes.causes[largest].ns) largest = c;
+    if (IsOfProgram(static_cast<Cause>(c)) && causes.causes[c].ns > causes.causes[largest].ns) {
+      largest = c;
+    }
   }
   const double share = Share(causes.causes[largest].ns, causes.program_ns());
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   Row row = {process, 1,     "none", "", share,         0,
              kNone,   kNone, "",     "", "step_causes", "look at where the time went, below"};
+  if (causes.part == WindowPart::kSteps && causes.steps.empty()) {
+    row.headline = "What bounds the steps is not known: none was recorded.";
+    row.evidence = "all of them are control steps, or the budget left them out";
+    row.table = "window_parts";
+    return row;
+  }
   const bool unknown = static_cast<Cause>(largest) == Cause::kUnknown && share > 0.5;
   row.headline =
       Fill(unknown ? "Nothing was recorded of {share} of {of}." : "Nothing stands out in {of}.",
@@ -487,12 +494,15 @@ Row Verdicts::NothingStandsOut(uint32_t process) const {
 // Helpers of the processes that make the steps are told through them; without steps those that
 // handle requests speak, and those that work more beside them; without any the longest process.
 std::vector<uint32_t> Verdicts::WhoSpeaks() const {
-  const auto any = [this](WindowPart part) {
-    return std::any_of(causes_.processes.begin(), causes_.processes.end(),
-                       [part](const ProcessCauses& c) { return c.part == part; });
+  // Steps of which none was observed say nothing.
+  const auto makes_steps = [](const ProcessCauses& c) {
+    return c.part == WindowPart::kSteps && !c.steps.empty();
   };
-  const bool any_steps = any(WindowPart::kSteps);
-  const bool any_requests = !any_steps && any(WindowPart::kRequests);
+  const auto serves = [](const ProcessCauses& c) {
+    return c.part == WindowPart::kRequests && c.program_ns() > 0;
+  };
+  const bool any_steps = std::ranges::any_of(causes_.processes, makes_steps);
+  const bool any_requests = !any_steps && std::ranges::any_of(causes_.processes, serves);
   int64_t longest = 0, of_requests = 0;
   for (const ProcessCauses& c : causes_.processes) {
     longest = std::max(longest, c.program_ns());
@@ -506,13 +516,16 @@ std::vector<uint32_t> Verdicts::WhoSpeaks() const {
   std::vector<uint32_t> out;
   for (uint32_t p = 0; p < causes_.processes.size(); ++p) {
     const ProcessCauses& causes = causes_.processes[p];
-    const bool serves = causes.part == WindowPart::kRequests && causes.program_ns() > 0;
-    const bool speaks = any_steps      ? causes.part == WindowPart::kSteps && !causes.steps.empty()
-                        : any_requests ? serves || works_more(causes)
+    const bool speaks = any_steps      ? makes_steps(causes)
+                        : any_requests ? serves(causes) || works_more(causes)
                                        : causes.program_ns() == longest && longest > 0;
     if (!speaks) continue;
     out.push_back(p);
     if (!any_steps && !any_requests) break;
+  }
+  // Nobody has more to say than those whose steps were not recorded.
+  for (uint32_t p = 0; p < causes_.processes.size() && out.empty(); ++p) {
+    if (causes_.processes[p].part == WindowPart::kSteps) out.push_back(p);
   }
   return out;
 }
@@ -528,7 +541,7 @@ std::vector<Row> Verdicts::Make() {
   std::vector<Candidate> candidates;
   for (const uint32_t p : WhoSpeaks()) {
     Candidate candidate = {p, Chosen(p), 0, 0, false};
-    if (!candidate.subjects.empty()) {
+    if (StandsOut(candidate.subjects)) {
       const Subject& first = candidate.subjects[0];
       const bool waits = first.cause == Cause::kCommunication ||
                          first.cause == Cause::kOtherProcess || first.cause == Cause::kOtherRank;
@@ -552,8 +565,9 @@ std::vector<Row> Verdicts::Make() {
                    });
   std::vector<Row> rows;
   for (const Candidate& candidate : candidates) {
-    if (candidate.subjects.empty()) rows.push_back(NothingStandsOut(candidate.process));
-    int64_t rank = 1;
+    const bool none = !StandsOut(candidate.subjects);
+    if (none) rows.push_back(NothingStandsOut(candidate.process));
+    int64_t rank = none ? 2 : 1;
     for (const Subject& subject : candidate.subjects) {
       rows.push_back(RowOf(candidate.process, subject, rank++));
     }

@@ -1,14 +1,21 @@
 // What reading Chrome's traces costs is in proportion to what they hold.
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 
 #include "src/import/chrome/chrome_file_test.h"
 
 namespace crosscut::import {
 namespace {
 
-using ChromeCostTest = ChromeFileTest;
+// Of the processor's time, which says the same on a machine with other work.
+class ChromeCostTest : public ChromeFileTest {
+ protected:
+  double Seconds() const {
+    return static_cast<double>(std::clock() - begin_) / double{CLOCKS_PER_SEC};
+  }
+  const std::clock_t begin_ = std::clock();
+};
 
 // A square of these would be minutes.
 TEST_F(ChromeCostTest, ManyArrowsAtTheEndOfManySpansAllLeaveThem) {
@@ -24,9 +31,8 @@ TEST_F(ChromeCostTest, ManyArrowsAtTheEndOfManySpansAllLeaveThem) {
     }
   }
   events.pop_back();
-  const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(Of(events).flows.size(), size_t{kMany});
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  EXPECT_LT(Seconds(), 20);
 }
 
 // Several ranks' traces in one file that names no rank: the process that launched a device's work
@@ -45,9 +51,8 @@ TEST_F(ChromeCostTest, ManyDevicesOfManyProcessesAreTheirs) {
     event("kernel", 2 * i + 1, i + 5, i % 2 == 0 ? kMany - i : 0);
   }
   events.back() = ']';
-  const auto begin = std::chrono::steady_clock::now();
   const trace::Trace trace = OfText(events);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+  EXPECT_LT(Seconds(), 20);
   ASSERT_EQ(trace.processes.size(), size_t{kMany});
   int theirs = 0;
   for (const trace::Track& track : trace.tracks) {

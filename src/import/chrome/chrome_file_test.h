@@ -2,25 +2,18 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <utility>
 
+#include "src/base/testing/folder.h"
 #include "src/import/importer.h"
 
 namespace crosscut::import {
 
 class ChromeFileTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/crosscut-chrome-test-XXXXXX";
-    folder_ = mkdtemp(name);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   // The trace of a bare array of these events.
   trace::Trace Of(const std::string& events) { return OfText("[" + events + "]"); }
   trace::Trace OfText(const std::string& text, const std::string& name = "trace.json") {
@@ -30,7 +23,8 @@ class ChromeFileTest : public ::testing::Test {
     return trace.ok() ? std::move(*trace) : trace::Trace();
   }
 
-  std::string folder_;
+  base::TestFolder made_;
+  const std::string folder_ = made_.path();
 };
 
 }  // namespace crosscut::import

@@ -1,13 +1,13 @@
 // Several files as one trace: what of them is told not to be there.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
 
+#include "src/base/testing/folder.h"
 #include "src/import/importer.h"
 
 namespace crosscut::import {
@@ -19,12 +19,6 @@ using ::testing::IsEmpty;
 
 class ImportedTest : public ::testing::Test {
  protected:
-  ImportedTest() : dir_(fs::path(::testing::TempDir()) / ("imported-" + std::to_string(getpid()))) {
-    fs::remove_all(dir_);
-    fs::create_directories(dir_);
-  }
-  ~ImportedTest() override { fs::remove_all(dir_); }
-
   trace::Trace Of(const std::vector<std::string>& files) {
     std::string list;
     for (size_t i = 0; i < files.size(); ++i) {
@@ -38,7 +32,8 @@ class ImportedTest : public ::testing::Test {
     return std::move(*trace);
   }
 
-  fs::path dir_;
+  base::TestFolder folder_;
+  const fs::path dir_ = folder_.path();
 };
 
 // A rank that begins at that microsecond of its file.

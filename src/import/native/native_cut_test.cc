@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <tuple>
 
@@ -79,17 +80,51 @@ std::vector<Span> SpansIn(const trace::Trace& trace, const std::vector<trace::In
   return found;
 }
 
-class NativeCut : public Native {};
+constexpr uint64_t kEnd = 1000;
+
+class NativeCut : public Native {
+ protected:
+  // What was cut out of a run, and the run.
+  struct Drawn {
+    std::vector<trace::Interval> parts;
+    trace::Trace whole, part;
+  };
+  // Of the process with this session, which it ends, and threads: one or two parts, which begin and
+  // end at multiples of `unit`. Nothing where none was drawn, or one cannot be cut out.
+  std::optional<Drawn> CutAtRandom(std::mt19937_64* random, uint64_t unit, Words session,
+                                   const std::vector<Words>& threads) {
+    std::filesystem::remove_all(dir_ / "cut");
+    std::filesystem::remove(dir_ / "p1.crosscut");
+    std::filesystem::create_directory(dir_ / "cut");
+    std::filesystem::copy_file(dir_ / "run.json", dir_ / "cut" / "run.json");
+    Write("p1", session.At(kEnd, format::kStop, {format::kStopAsked}), threads);
+    std::array<uint64_t, 4> edges;
+    for (uint64_t& edge : edges) edge = unit * ((*random)() % (kEnd / unit));
+    std::sort(edges.begin(), edges.end());
+    if ((*random)() % 2 == 0) edges[2] = edges[1];  // one part
+    Drawn drawn;
+    format::Cut cut;
+    for (const size_t i : {0, 2}) {
+      if (edges[i] == edges[i + 1]) continue;
+      cut.parts.push_back({TickOf(edges[i]), TickOf(edges[i + 1]), 0, 0});
+      drawn.parts.push_back({static_cast<int64_t>(edges[i]), static_cast<int64_t>(edges[i + 1])});
+    }
+    if (drawn.parts.empty()) return std::nullopt;
+    const Status done =
+        format::CutProcess(dir_.string(), "p1", cut, (dir_ / "cut" / "p1.crosscut").string());
+    EXPECT_TRUE(done.ok()) << done.message();
+    drawn.whole = Read();
+    auto part = Import((dir_ / "cut").string());
+    EXPECT_TRUE(part.ok()) << part.status().message();
+    if (!done.ok() || !part.ok()) return std::nullopt;
+    drawn.part = std::move(*part);
+    return drawn;
+  }
+};
 
 TEST_F(NativeCut, AnyPartsHaveTheSpansThatBeganInThemAndNoOthers) {
-  constexpr uint64_t kEnd = 1000;
   for (uint64_t seed = 0; seed < 300; ++seed) {
     std::mt19937_64 random(seed);
-    std::filesystem::remove_all(dir_);
-    std::filesystem::create_directories(dir_ / "cut");
-    for (const auto& folder : {dir_, dir_ / "cut"}) {
-      std::ofstream(folder / "run.json") << R"({"format": 1, "command": ["python"]})";
-    }
     Words session = Session();
     for (uint32_t id = 0; id < kSpans; ++id) {
       session.Name(0x100 + id, "call " + std::to_string(id),
@@ -99,28 +134,12 @@ TEST_F(NativeCut, AnyPartsHaveTheSpansThatBeganInThemAndNoOthers) {
       session.Name(id, "operation " + std::to_string(id),
                    Attributes(format::kKindOperation, format::kLayerNone));
     }
-    session.At(kEnd, format::kStop, {format::kStopAsked});
-    Write("p1", session, {RandomThread(&random, 1, kEnd), RandomThread(&random, 2, kEnd)});
-    std::array<uint64_t, 4> edges;
-    for (uint64_t& edge : edges) edge = 2 * (random() % 300);
-    std::sort(edges.begin(), edges.end());
-    if (random() % 2 == 0) edges[2] = edges[1];  // one part
-    format::Cut cut;
-    std::vector<trace::Interval> parts;
-    for (const size_t i : {0, 2}) {
-      if (edges[i] == edges[i + 1]) continue;
-      cut.parts.push_back({TickOf(edges[i]), TickOf(edges[i + 1]), 0, 0});
-      parts.push_back({static_cast<int64_t>(edges[i]), static_cast<int64_t>(edges[i + 1])});
-    }
-    if (parts.empty()) continue;
-    const Status done =
-        format::CutProcess(dir_.string(), "p1", cut, (dir_ / "cut" / "p1.crosscut").string());
-    ASSERT_TRUE(done.ok()) << done.message();
-    const trace::Trace whole = Read();
-    auto part = Import((dir_ / "cut").string());
-    ASSERT_TRUE(part.ok()) << part.status().message();
+    const Words main = RandomThread(&random, 1, kEnd), other = RandomThread(&random, 2, kEnd);
+    const std::optional<Drawn> drawn = CutAtRandom(&random, 2, session, {main, other});
+    if (!drawn) continue;
+    const auto& [parts, whole, part] = *drawn;
     const int64_t from = parts.front().begin_ns, until = parts.back().end_ns;
-    const std::vector<Span> its = SpansIn(*part, {{INT64_MIN, INT64_MAX}});
+    const std::vector<Span> its = SpansIn(part, {{INT64_MIN, INT64_MAX}});
     const std::vector<Span> expected = SpansIn(whole, parts);
     std::vector<Span> more, less;
     std::set_difference(its.begin(), its.end(), expected.begin(), expected.end(),
@@ -128,38 +147,31 @@ TEST_F(NativeCut, AnyPartsHaveTheSpansThatBeganInThemAndNoOthers) {
     std::set_difference(expected.begin(), expected.end(), its.begin(), its.end(),
                         std::back_inserter(less));
     ASSERT_EQ(more, less) << "seed " << seed << ", cut from " << from << " to " << until;
-    ASSERT_EQ(part->processes.size(), 1u);
-    EXPECT_EQ(part->processes[0].start_ns, from);
-    EXPECT_EQ(part->processes[0].end_ns, until);
-    for (const trace::Track& track : part->tracks) EXPECT_EQ(track.unbalanced, 0) << seed;
+    ASSERT_EQ(part.processes.size(), 1u);
+    EXPECT_EQ(part.processes[0].start_ns, from);
+    EXPECT_EQ(part.processes[0].end_ns, until);
+    for (const trace::Track& track : part.tracks) EXPECT_EQ(track.unbalanced, 0) << seed;
   }
 }
 
 // The phase that runs at a time; "" where none does.
-std::string PhaseAt(const trace::Trace& trace, int64_t at_ns) {
+std::string_view PhaseAt(const trace::Trace& trace, int64_t at_ns) {
   for (const trace::Phase& phase : trace.processes[0].phases) {
-    if (phase.begin_ns <= at_ns && at_ns < phase.end_ns) {
-      return std::string(trace.text(phase.name));
-    }
+    if (phase.begin_ns <= at_ns && at_ns < phase.end_ns) return trace.text(phase.name);
   }
   return "";
 }
 
 TEST_F(NativeCut, PhasesRunInItAsInTheRecording) {
-  constexpr uint64_t kEnd = 1000;
   int seen = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {
     std::mt19937_64 random(seed);
-    std::filesystem::remove_all(dir_);
-    std::filesystem::create_directories(dir_ / "cut");
-    std::ofstream(dir_ / "run.json") << R"({"format": 1, "command": ["python"]})";
     Words session = Session();
     for (uint32_t id = 0x100; id < 0x103; ++id) {
       session.Name(id, "phase " + std::to_string(id),
                    Attributes(format::kKindPhase, format::kLayerNone));
     }
     session.Name(0x110, "call", Attributes(format::kKindSpan, format::kLayerNative));
-    session.At(kEnd, format::kStop, {format::kStopAsked});
     std::vector<Words> threads(2);
     for (uint32_t track = 1; track <= 2; ++track) {
       Words& words = threads[track - 1];
@@ -173,32 +185,16 @@ TEST_F(NativeCut, PhasesRunInItAsInTheRecording) {
       }
       if (random() % 3 == 0) words.At(kEnd - 1, format::kThreadEnd);
     }
-    Write("p1", session, threads);
-    std::array<uint64_t, 4> edges;
-    for (uint64_t& edge : edges) edge = 8 * (random() % 120);
-    std::sort(edges.begin(), edges.end());
-    format::Cut cut;
-    std::vector<trace::Interval> parts;
-    for (const size_t i : {0, 2}) {
-      if (edges[i] == edges[i + 1]) continue;
-      cut.parts.push_back({TickOf(edges[i]), TickOf(edges[i + 1]), 0, 0});
-      parts.push_back({static_cast<int64_t>(edges[i]), static_cast<int64_t>(edges[i + 1])});
-    }
-    if (parts.empty()) continue;
-    const Status done =
-        format::CutProcess(dir_.string(), "p1", cut, (dir_ / "cut" / "p1.crosscut").string());
-    ASSERT_TRUE(done.ok()) << done.message();
-    std::filesystem::copy_file(dir_ / "run.json", dir_ / "cut" / "run.json");
-    const trace::Trace whole = Read();
-    auto part = Import((dir_ / "cut").string());
-    ASSERT_TRUE(part.ok()) << part.status().message();
-    for (const trace::Interval& time : parts) {
+    const std::optional<Drawn> drawn = CutAtRandom(&random, 8, session, threads);
+    if (!drawn) continue;
+    for (const trace::Interval& time : drawn->parts) {
       for (int64_t at = time.begin_ns; at < time.end_ns; ++at) {
-        ASSERT_EQ(PhaseAt(*part, at), PhaseAt(whole, at)) << "seed " << seed << " at " << at;
-        seen += PhaseAt(whole, at).empty() ? 0 : 1;
+        const std::string_view is = PhaseAt(drawn->whole, at);
+        ASSERT_EQ(PhaseAt(drawn->part, at), is) << "seed " << seed << " at " << at;
+        seen += is.empty() ? 0 : 1;
       }
     }
-    for (const trace::Track& track : part->tracks) {
+    for (const trace::Track& track : drawn->part.tracks) {
       EXPECT_EQ(track.unbalanced + track.clamped, 0) << seed;
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <string>
+#include <unordered_map>
 
 namespace crosscut::import {
 namespace {
@@ -121,18 +122,16 @@ void FillProcess(trace::Builder* builder, const format::ProcessInfo& info,
   process->complete = why.empty();
   process->alive = info.liveness == base::Liveness::kAlive && !info.finished;
   process->why_incomplete = builder->Text(why);
+  std::unordered_map<uint32_t, size_t> place;  // of each fact, by its key
   for (const auto& [key, value] : session.meta) {
     if (key.starts_with(kSourcePrefix)) {
       TakeSource(builder, key, value, process);
       continue;
     }
     const trace::StringId id = builder->Text(key), text = builder->Text(value);
-    auto at = std::find_if(process->meta.begin(), process->meta.end(),
-                           [&](const auto& pair) { return pair.first == id; });
-    if (at == process->meta.end())
-      process->meta.emplace_back(id, text);
-    else
-      at->second = text;
+    const auto [at, fresh] = place.try_emplace(id.value, process->meta.size());
+    if (fresh) process->meta.emplace_back(id, text);
+    process->meta[at->second].second = text;
   }
   if (info.liveness == base::Liveness::kAlive) {  // it will hand over what it holds
     for (trace::Source& source : process->sources) source.holds = false;

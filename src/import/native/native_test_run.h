@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdint>
 #include <cstring>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "src/base/file.h"
+#include "src/base/testing/folder.h"
 #include "src/format/log_writer.h"
 #include "src/import/importer.h"
 
@@ -54,14 +54,10 @@ inline uint64_t TickOf(uint64_t ns) { return kFrom + ns / 2; }
 
 class Native : public ::testing::Test {
  protected:
-  Native()
-      : dir_(std::filesystem::path(::testing::TempDir()) / ("native-" + std::to_string(getpid()))) {
-    std::filesystem::remove_all(dir_);
-    std::filesystem::create_directories(dir_);
+  Native() {
     std::ofstream(dir_ / "run.json")
         << R"({"format": 1, "started_realtime_ns": 7, "command": ["python", "a b.py"]})";
   }
-  ~Native() override { std::filesystem::remove_all(dir_); }
 
   // Session words that every process writes: start and clock.
   Words Session() {
@@ -96,7 +92,8 @@ class Native : public ::testing::Test {
     return trace.ok() ? std::move(*trace) : trace::Trace();
   }
 
-  std::filesystem::path dir_;
+  base::TestFolder folder_;
+  const std::filesystem::path dir_ = folder_.path();
   uint64_t nonce_ = 0;
 };
 

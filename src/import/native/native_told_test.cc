@@ -1,11 +1,11 @@
 // What a run of which little is left says of itself.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "src/base/testing/folder.h"
 #include "src/import/importer.h"
 #include "src/import/native/native_test_run.h"
 
@@ -17,12 +17,6 @@ using ::testing::ElementsAre;
 
 class NativeTold : public ::testing::Test {
  protected:
-  NativeTold() : dir_(fs::path(::testing::TempDir()) / ("told-" + std::to_string(getpid()))) {
-    fs::remove_all(dir_);
-    fs::create_directories(dir_);
-  }
-  ~NativeTold() override { fs::remove_all(dir_); }
-
   std::vector<std::string> GapsWithRunJson(const std::string& text) {
     std::ofstream(dir_ / "run.json") << text;
     auto trace = Import(dir_.string());
@@ -30,7 +24,8 @@ class NativeTold : public ::testing::Test {
     return trace.ok() ? trace->gaps : std::vector<std::string>();
   }
 
-  fs::path dir_;
+  base::TestFolder folder_;
+  const fs::path dir_ = folder_.path();
 };
 
 TEST_F(NativeTold, NobodyRecorded) {

@@ -41,7 +41,7 @@ def words(folder, count=60_000, kinds=10_000):
         (target / f"{name}.txt").write_text("\n".join(lines) + "\n")
 
 
-def images(folder, count=600):
+def images(folder, count=300):
     """Pictures of noise, and the configuration of a small U-Net."""
     import json
 

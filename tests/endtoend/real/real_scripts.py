@@ -10,7 +10,9 @@ lines by the clock, and whether the line to blame has as much of the loop by bot
 """
 
 import argparse
+import collections
 import dataclasses
+import functools
 import json
 import os
 import pathlib
@@ -59,15 +61,19 @@ def prepare(script, sources, folder):
         script.prepare(folder / "plain")
 
 
-def library_sources(script):
-    """The files of the libraries' modules that have clocks."""
-    if not script.libraries:
-        return {}
+@functools.cache
+def origins(python, *modules):
+    """Where that interpreter finds them."""
     find = "import importlib.util, sys, json; print(json.dumps({m: " \
            "importlib.util.find_spec(m).origin for m in sys.argv[1:]}))"
-    result = subprocess.run([script.python, "-c", find, *script.libraries], capture_output=True,
-                            text=True, check=True, env={**os.environ, **script.env})
+    result = subprocess.run([python, "-c", find, *modules], capture_output=True, text=True,
+                            check=True)
     return json.loads(result.stdout.splitlines()[-1])
+
+
+def library_sources(script):
+    """The files of the libraries' modules that have clocks."""
+    return origins(script.python, *script.libraries) if script.libraries else {}
 
 
 def run(script, folder, clocked, recorded):
@@ -114,14 +120,12 @@ class Place:
 
 def places(clocks):
     """Of all processes: the longest first, and the loop's seconds and rounds."""
-    own, below = {}, {}
+    own, below = collections.Counter(), collections.Counter()
     for clock in clocks:
-        for line, seconds in clock["inside"]["own"].items():
-            own[line] = own.get(line, 0) + seconds
-        for line, seconds in clock["inside"]["below"].items():
-            below[line] = below.get(line, 0) + seconds
+        own.update(clock["inside"]["own"])
+        below.update(clock["inside"]["below"])
     loop = sum(clock["loop_s"] for clock in clocks)
-    out = [Place(line, seconds / loop, below.get(line, 0) / loop) for line, seconds in own.items()]
+    out = [Place(line, seconds / loop, below[line] / loop) for line, seconds in own.items()]
     return sorted(out, key=lambda p: -p.own), loop, sum(clock["rounds"] for clock in clocks)
 
 

@@ -251,3 +251,55 @@ def test_who_leaves_a_broadcast_before_the_last_comes_did_not_wait_for_it():
     tables = finished(rows, per_host=2)
     assert waits_of(tables) == {0: (0, 0), 1: (0, 0)}
     assert all(row["saved_ns"] == 0 for row in tables["stragglers"].to_pylist())
+
+
+def test_waiting_in_steps_is_that_of_the_meetings_whoever_was_in_a_step():
+    """Rank 1 does not mark its steps; rank 0, for which it waits, does."""
+    late = [call(seq=seq, step=seq, stay=10, leave=1000 * seq + 1000) for seq in range(3)]
+    waits = [{**row, "step": None, "begin_ns": row["begin_ns"] - 90, "ns": 100} for row in late]
+    rows = {row["rank"]: row for row in finished([late, waits])["stragglers"].to_pylist()}
+    assert [rows[rank]["waited_in_steps_ns"] for rank in (0, 1)] == [0, 270]
+    assert rows[0]["made_wait_in_steps_ns"] == 270 and rows[0]["share_ppm"] == 10**6
+
+
+def test_transfers_of_several_names_between_two_ranks_are_told_apart():
+    there = [sent(0, 1, leaves=leaves, comes=leaves - 100) for leaves in (1000, 2000)]
+    there[1][0]["name"], there[1][1]["name"] = "mpi:send", "mpi:recv"
+    tables = finished([[one[0] for one in there], [one[1] for one in there]], per_host=2)
+    assert [(row["name"], row["count"], row["ranks"]) for row in
+            tables["collectives"].to_pylist()] == [("gloo:send", 1, 2), ("mpi:send", 1, 2)]
+
+
+def test_the_ranks_between_which_a_transfer_goes_are_those_of_the_job():
+    """Ranks 0 and 1 of four are here; a group of two numbers its ranks by itself."""
+    for size, compared in ((4, 1), (2, 0)):
+        calls = sent(0, 1, leaves=300, comes=200)
+        parts = synthetic.partials_of(synthetic.Job(ranks=4, per_host=4, steps=4))[:2]
+        for part, of in zip(parts, calls.values()):
+            part.tables[spec.LEDGER] = ledger_of([{**of, "group_size": size}])
+        assert finish(merging.merge(parts)).tables["collectives"].num_rows == compared
+
+
+def test_bytes_are_known_only_where_all_collectives_state_them():
+    def rows(*sizes, stay=100):
+        return [call(seq=n, bytes=size, stay=stay, leave=1000 * n + 1000)
+                for n, size in enumerate(sizes)]
+
+    for sizes, expected, rate in (((4, 4), 8, 40_000_000), ((4, None), None, None),
+                                  ((1 << 62, 1 << 62), None, None), ((1 << 40,), 1 << 40, None)):
+        stay = 1 if rate is None else 100
+        [row] = finished([rows(*sizes, stay=stay)] * 2)["collectives"].to_pylist()
+        assert (row["bytes"], row["bytes_per_s"]) == (expected, rate), sizes
+    one = finished([rows(4), rows(None)])
+    assert one["collectives"].to_pylist()[0]["bytes"] == 4 and not one["unmatched"].num_rows
+
+
+def test_a_rank_is_not_missing_while_it_is_in_what_ended_before():
+    """Its last call but one is still in flight when the last one begins; one before has ended."""
+    late = [call(group=group, seq=0, stay=stay, leave=leave)
+            for group, stay, leave in (("a", 100, 1000), ("b", 1100, 2050), ("c", 100, 2100))]
+    prompt = [call(group="c", seq=0, stay=2000, leave=2100)]
+    others = [call(group=group, seq=0, stay=stay, leave=leave)
+              for group, stay, leave in (("a", 90, 1000), ("b", 40, 2050))]
+    rows = finished([late, prompt, others], per_host=3)["stragglers"].to_pylist()
+    assert {row["rank"]: row["saved_ns"] for row in rows}[0] == 1000

@@ -13,7 +13,17 @@ import pyarrow as pa
 import pytest
 import ranks
 import synthetic
-from crosscut.cluster import command, dataset, merging, partial, sources, spec, store, workers
+from crosscut.cluster import (
+    command,
+    dataset,
+    merging,
+    page,
+    partial,
+    sources,
+    spec,
+    store,
+    workers,
+)
 from crosscut.cluster.shards import of_one_unit
 
 JOB = synthetic.Job(ranks=8, per_host=2, steps=5)
@@ -211,6 +221,36 @@ def test_a_partial_of_another_specification_is_not_mixed_in(tmp_path, monkeypatc
     assert f"version {spec.VERSION + 1}, specification" in ranks.gaps_of(cluster)[0]
 
 
+def test_a_partial_of_another_version_whose_run_is_a_source_is_mapped_again(tmp_path, monkeypatch):
+    runs = [ranks.trace_of(tmp_path, rank, world=2) for rank in range(2)]
+    parts, _ = workers.one_by_one(workers.map_all(runs, tmp_path))
+    with monkeypatch.context() as patch:
+        patch.setattr(spec, "VERSION", spec.VERSION + 1)
+        others = ranks.written(tmp_path / "parts", parts)
+    code, cluster = ranks.reduce(tmp_path / "cluster", *others, *runs)
+    assert code == 0 and not ranks.partial_gaps(cluster)
+
+
+def test_a_rank_without_steps_is_told_and_has_none(tmp_path):
+    parts = synthetic.partials_of(JOB)
+    parts[4].tables[spec.STEPS] = parts[4].tables[spec.STEPS].slice(0, 0)
+    _, cluster = ranks.reduce(tmp_path / "cluster", *ranks.written(tmp_path / "parts", parts))
+    assert ranks.gaps_of(cluster) == [
+        "ranks have 0 to 5 steps; the 0 that all have are compared"]
+    row = cluster.table("ranks").to_pylist()[4]
+    assert [row[name] for name in ("steps", "steps_ns", "compared_steps", "python_ns")] == [0] * 4
+
+
+def test_two_steps_of_one_rank_do_not_stand_for_two_ranks(tmp_path):
+    parts = synthetic.partials_of(synthetic.Job(ranks=2, steps=5))
+    steps = [part.tables[spec.STEPS] for part in parts]
+    at = steps[0].column_names.index("step")
+    parts[0].tables[spec.STEPS] = steps[0].set_column(at, "step", pa.array([0, 1, 2, 3, 3]))
+    parts[1].tables[spec.STEPS] = steps[1].slice(0, 3)
+    _, cluster = ranks.reduce(tmp_path / "cluster", *ranks.written(tmp_path / "parts", parts))
+    assert cluster.table("ranks").column("compared_steps").to_pylist() == [3, 3]
+
+
 def test_a_source_that_is_gone_is_named(tmp_path, capfd):
     paths = ranks.written(tmp_path / "parts", synthetic.partials_of(JOB))
     code, cluster = ranks.reduce(tmp_path / "cluster", *paths, "/nfs/prof/job7/node-17",
@@ -281,6 +321,7 @@ def test_restarts_of_an_elastic_job_are_apart(tmp_path):
             for row in cluster.table("collectives").to_pylist()] == [(0, 15, 8), (1, 15, 8)]
     assert cluster.table("unmatched").num_rows == 0
     assert {row["restart"] for row in cluster.table("stragglers").to_pylist()} == {0, 1}
+    assert cluster.facts["ranks"] == 8 and cluster.facts["hosts"]["host00001"]["ranks"] == 2
 
 
 def test_unequal_steps_and_seeds_are_told_and_common_steps_compared(tmp_path):
@@ -335,6 +376,9 @@ def test_steps_that_share_their_number_are_counted_by_rank(tmp_path):
     traces = [ranks.trace_of(tmp_path, rank, 2, more=more) for rank in range(2)]
     _, cluster = ranks.reduce(tmp_path / "cluster", *traces)
     assert len([gap for gap in ranks.gaps_of(cluster) if "2 steps share their number" in gap]) == 2
+    for row in cluster.table("ranks").to_pylist():  # of two of them no class is known
+        assert (row["steps"], row["observed_steps_ns"], row["framework_ns"]) == (4, 2700, None)
+    assert "framework" in page.render(cluster)
 
 
 def test_an_error_of_a_store_is_tried_again(tmp_path, monkeypatch):

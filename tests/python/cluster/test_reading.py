@@ -21,6 +21,7 @@ from crosscut.cluster import dataset, merging, partial, peers, reading, report, 
 from crosscut.cluster.finish import finish, joined
 from crosscut._read import WrongUse
 from crosscut.cluster.mapping import map_input
+from crosscut.cluster.partial import SHARD
 from crosscut.reading import every_row
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -391,3 +392,30 @@ def test_control_characters_of_names_do_not_reach_the_terminal(tmp_path):
     dataset.write(tmp_path, whole, finish(whole))
     text = report.text(dataset.open_cluster(tmp_path))
     assert "\x1b" not in text and "\u241b[31m\u240ab" in text
+
+
+def test_a_rank_that_alone_has_an_operation_has_more_of_it_than_its_peers():
+    parts = synthetic.partials_of(synthetic.Job(ranks=4, per_host=2, steps=5, late=1))
+    operations = parts[2].tables["operations"]
+    save = pa.table({SHARD: pa.array([0], pa.int32()), "operation": ["save"], "count": [1],
+                     "wall_ns": [10**12]})
+    parts[2].tables["operations"] = pa.concat_tables([operations, save])
+    tables = finish(merging.merge(parts)).tables
+    [grew] = [row for row in tables["stragglers"].to_pylist() if row["rank"] == 2]
+    assert (grew["grew_operation"], grew["grew_operation_ns"]) == ("save", 10**12)
+    assert ("save", 2, 0) in [(row["name"], row["rank"], row["median_ns"])
+                              for row in tables["rank_outliers"].to_pylist()]
+
+
+def test_ranks_beside_many_that_have_none_of_it_are_as_beside_zeros():
+    some = random.Random(2)
+    for _ in range(300):
+        count = some.randint(1, 9)
+        every = [some.choice((0, 0, 1, 5, 100)) for _ in range(count)]
+        figures = [peers.Figure(0, "", rank, "operation", "x", ns)
+                   for rank, ns in enumerate(every)]
+        there = [figure for figure in figures if figure.ns]
+        told = {(e.figure.rank, e.median_ns, e.unusual) for e in peers.excesses(figures)
+                if e.figure.ns}
+        assert told == {(e.figure.rank, e.median_ns, e.unusual)
+                        for e in peers.excesses(there, {(0, ""): count})}

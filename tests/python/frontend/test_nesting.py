@@ -3,6 +3,7 @@
 import collections
 import json
 import pathlib
+import struct
 import subprocess
 import sys
 
@@ -120,3 +121,39 @@ def test_the_end_of_what_this_session_has_not_seen_begin_ends_nothing(tmp_path, 
             if row["name"] == "train" and row["thread"] == "main"]
     assert len(ends) == 1 and ends[0] > int(done.stdout)
     assert not [row for row in run.table("gaps").rows() if "other thread" in row["message"]]
+
+
+MANY = """
+import crosscut, threading
+assert crosscut.active()
+operations = [crosscut.operation(f"of many {i}") for i in range(600)]
+
+for each in operations:
+    each.__enter__()
+for each in operations:
+    each.__exit__(None, None, None)
+
+# The same by another thread, which leaves them to this one.
+for each in operations:
+    each.__enter__()
+other = threading.Thread(target=lambda: [each.__exit__(None, None, None) for each in operations])
+other.start()
+other.join()
+with crosscut.operation("behind"):
+    pass
+assert crosscut._record.open_depth() == 0
+"""
+
+
+def test_many_that_end_in_the_order_of_their_begins_are_no_square_of_events(recorder):
+    """Each end that cut those above it would be 360,000 events of several words."""
+    script = recorder.script("program.py", MANY)
+    done = recorder.record(sys.executable, script, flags=("--control-steps=0",))
+    assert done.returncode == 0, done.stderr
+    last_chunks = [file.read_bytes()[-32:] for file in recorder.run_dir.glob("*.crosscut")]
+    assert sum(struct.unpack("<4Q", chunk)[2] for chunk in last_chunks) < 50_000  # words
+    run = crosscut.read(recorder.run_dir)
+    counts = {row["operation"]: row["count"] for row in run.table("operations").rows()}
+    assert all(counts[f"of many {i}"] == 2 for i in range(600))
+    assert counts["behind"] == 1
+    assert len(run.table("drops")) == 0
