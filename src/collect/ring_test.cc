@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -149,6 +150,11 @@ std::vector<void*> PushOffAlignment(size_t bytes) {
   }
 }
 
+size_t OpenFiles() {
+  const std::filesystem::directory_iterator files("/proc/self/fd");
+  return static_cast<size_t>(std::distance(begin(files), end(files)));
+}
+
 TEST_F(RingTest, OnceUnmappedNothingOfItIsLeftInTheAddressSpace) {
   constexpr uint64_t kChunks = 8;  // large ones are aligned by the kernel already
   constexpr size_t kSpace = format::kRingHeaderBytes + (kChunks + 1) * format::kRingChunkBytes;
@@ -161,8 +167,9 @@ TEST_F(RingTest, OnceUnmappedNothingOfItIsLeftInTheAddressSpace) {
   };
   once();
   const long before = MappedPages();
-  const size_t counted = MappedBytes();
+  const size_t counted = MappedBytes(), files = OpenFiles();
   for (int i = 0; i < 50; ++i) once();
+  EXPECT_EQ(OpenFiles(), files);
   EXPECT_EQ(MappedBytes(), counted);
   EXPECT_LT(MappedPages() - before, 50);  // a page each
 }
@@ -172,7 +179,7 @@ TEST_F(RingTest, OnceUnmappedNothingOfItIsLeftInTheAddressSpace) {
 TEST_F(RingTest, OfOneThatCouldNotBeMadeNothingIsLeft) {
   constexpr uint64_t kChunks = 20'000;
   const long before = MappedPages();
-  const size_t counted = MappedBytes();
+  const size_t counted = MappedBytes(), files = OpenFiles();
   const auto bytes = static_cast<size_t>(before) * kPageBytes + format::kRingHeaderBytes +
                      (kChunks + 2) * format::kRingChunkBytes;
   rlimit usual;
@@ -183,12 +190,27 @@ TEST_F(RingTest, OfOneThatCouldNotBeMadeNothingIsLeft) {
   const int error = Create(&ring, kChunks);
   setrlimit(RLIMIT_AS, &usual);
   EXPECT_EQ(error, ENOMEM);
+  EXPECT_EQ(OpenFiles(), files);
   EXPECT_EQ(MappedBytes(), counted);
   EXPECT_LT(MappedPages() - before, 100);
   EXPECT_TRUE(std::filesystem::is_empty(dir_));
 }
 
 #endif
+
+TEST_F(RingTest, NobodyLooksBehindItsLastChunk) {
+  constexpr uint32_t kChunks = 8;
+  ChunkRing ring;
+  ASSERT_EQ(Create(&ring, kChunks), 0);
+  ring.Prepare(kChunks);
+  ASSERT_EQ(ring.prepared(), kChunks);
+  void* const behind = ring.chunk(kChunks - 1) + format::kRingChunkWords;
+  const void* const page =
+      mmap(behind, kPageBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  EXPECT_TRUE(ring.Drained());
+  ring.Unmap();
+  if (page == behind) munmap(behind, kPageBytes);
+}
 
 TEST_F(RingTest, PagesThatWereGivenBackAreNotMapped) {
   const long before = MappedPages();

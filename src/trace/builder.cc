@@ -1,6 +1,7 @@
 #include "src/trace/builder.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 #include <span>
@@ -309,8 +310,15 @@ void Builder::JoinEdges(Process* process, std::vector<Edge>* edges) {
 }
 
 // Those that are running when the process or one of its sessions ends. One without operations where
-// the step before it has some is none: an adapter tells a step by the end of the one before.
+// the step before it has some is none: an adapter tells a step by the end of the one before. Nor
+// does it last longer than others of its kind: what follows the last update of a loop is no step.
 void Builder::EndOpenSteps(Process* process) const {
+  constexpr int kFewest = 5;
+  struct Ended {
+    int64_t longest_ns = 0;
+    int steps = 0;
+  };
+  std::map<uint32_t, Ended> by_kind;
   const Step* before = nullptr;
   for (Step& step : process->steps) {
     const auto window =
@@ -324,6 +332,13 @@ void Builder::EndOpenSteps(Process* process) const {
       const Work work = WorkIn(step);
       const bool had = before != nullptr && WorkIn(*before).has_operations;
       step.end_ns = had && !work.has_operations ? step.begin_ns : work.end_ns;
+    }
+    Ended& ended = by_kind[step.kind.value];
+    const int64_t ns = step.end_ns - step.begin_ns;
+    if (!step.open) {
+      ended = {std::max(ended.longest_ns, ns), ended.steps + 1};
+    } else if (ended.steps >= kFewest) {
+      step.end_ns = step.begin_ns + std::min(ns, ended.longest_ns);
     }
     before = &step;
   }

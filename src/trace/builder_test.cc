@@ -470,6 +470,26 @@ TEST(Builder, AStepOfWhichNothingIsKnownEndsWhereItBegins) {
   EXPECT_EQ(trace.processes[0].steps[0].end_ns, 10);
 }
 
+// Each begins where an update ended, so behind the last one an evaluation follows, and no step.
+TEST(Builder, AStepThatNobodyEndsIsNoLongerThanTheLongestOfItsKind) {
+  for (const int64_t steps : {4, 5, 6}) {
+    Fixture f;
+    const NameId step = f.Name("step", Kind::kStep), other = f.Name("other", Kind::kStep);
+    const NameId forward = f.Name("forward", Kind::kOperation);
+    f.builder.StepBegin(f.track->id(), 0, other);
+    for (int64_t i = 0; i <= steps; ++i) {
+      const int64_t begin = i == 0 ? 20 : 20 + i * 5 + 2;  // the first is the longest
+      f.builder.StepBegin(f.track->id(), begin, step);
+      f.track->SpanAt(begin, begin + 1, forward);
+    }
+    f.track->SpanAt(90, 99, forward);
+    const Trace trace = f.builder.Finish();
+    const Step& last = trace.processes[0].steps.back();
+    EXPECT_TRUE(last.open);
+    EXPECT_EQ(last.end_ns, steps < 5 ? 99 : last.begin_ns + 7) << steps;
+  }
+}
+
 TEST(Builder, AStepEndsWithItsSessionNotWithTheNextOne) {
   Fixture f;
   f.builder.process(f.process).windows = {{1, 0, 50}, {2, 70, 100}};

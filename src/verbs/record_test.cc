@@ -1,5 +1,6 @@
 #include "src/verbs/record.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +13,11 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <set>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "src/verbs/recording/record_environment.h"
 #include "src/verbs/recording/record_process.h"
@@ -56,6 +61,7 @@ int StatusOfRecording(const RecordOptions& options) {
   if (pid == 0) {
     const Result<RecordOutcome> outcome = Record(options);
     if (!outcome.ok()) _exit(99);
+    if (waitpid(-1, nullptr, WNOHANG) == 0 || errno != ECHILD) _exit(98);  // a process is left
     EndAs(outcome->wait_status);
   }
   int status = 0;
@@ -128,6 +134,36 @@ TEST(Record, PassesOnSignalsThatAreSentToItAlone) {
   waitpid(pid, &status, 0);
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 42);
+}
+
+// It takes its own only when the command is done with it: both at once would be one.
+TEST(Record, ASignalToTheWholeGroupReachesTheCommandOnce) {
+  TempFolder folder;
+  const std::string ready = folder / "ready", got = folder / "got", done = folder / "done";
+  const auto await = [](const std::string& file) {
+    while (access(file.c_str(), F_OK) != 0) usleep(1000);
+  };
+  // A shell that makes no process meanwhile, which would have its traps for a moment.
+  const std::string command = "(trap '' USR1 USR2; exec sleep 100) & trap 'echo >> " + got +
+                              "' USR1; trap 'touch " + done + "' USR2; touch " + ready +
+                              "; while :; do wait; done";
+  const pid_t pid = fork();
+  if (pid == 0) {
+    setpgid(0, 0);
+    EndAs(Record(Command(folder, command))->wait_status);
+  }
+  await(ready);
+  kill(pid, SIGSTOP);
+  kill(-pid, SIGUSR1);
+  await(got);
+  kill(pid, SIGCONT);
+  kill(pid, SIGUSR2);
+  await(done);
+  EXPECT_EQ(Read(got), "\n");
+  kill(-pid, SIGTERM);
+  int status = 0;
+  ASSERT_EQ(waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(WTERMSIG(status), SIGTERM);
 }
 
 TEST(Record, StopsWhenItsCommandStopsAndGoesOnWithIt) {
@@ -232,6 +268,58 @@ TEST(PrepareEnvironment, ChangesOursAndNothingElse) {
   EXPECT_THAT(after, Contains("CROSSCUT_RUN=/runs/a"));
   EXPECT_THAT(after, Not(Contains("CROSSCUT_PARENT=p1-2")));
   EXPECT_THAT(after, Contains("CROSSCUT_PARENT=")) << "setting it must not move the table";
+}
+
+// The least of each that there can be is passed on, and what is not asked for is not there.
+TEST(PrepareEnvironment, EachOptionHasItsVariables) {
+  using Variables = std::set<std::string>;
+  const auto of = [](const RecordOptions& options) {
+    const auto all = PrepareEnvironment({}, options, {}, "").variables;
+    return Variables(all.begin(), all.end());
+  };
+  const struct {
+    std::function<void(RecordOptions*)> ask;
+    Variables more;
+  } cases[] = {
+      {[](auto* o) { o->python = "calls"; }, {"CROSSCUT_PYTHON=calls"}},
+      {[](auto* o) { o->sources = "a,b"; }, {"CROSSCUT_SOURCES=a,b"}},
+      {[](auto* o) { o->sample_rate = 1; }, {"CROSSCUT_SAMPLE_RATE=1"}},
+      {[](auto* o) { o->allocations = true; }, {"CROSSCUT_ALLOCATIONS=1"}},
+      {[](auto* o) { o->memory_mib = 1; }, {"CROSSCUT_MEMORY=1"}},
+      {[](auto* o) { o->control_percent = 0; }, {"CROSSCUT_CONTROL_STEPS=0"}},
+      {[](auto* o) { o->control_percent = 0.5; }, {"CROSSCUT_CONTROL_STEPS=0.5"}},
+      {[](auto* o) { o->shapes = true; }, {"CROSSCUT_SHAPES=1"}},
+      {[](auto* o) { o->scalars = true; }, {"CROSSCUT_SCALARS=1"}},
+      {[](auto* o) { o->plan = "light"; }, {"CROSSCUT_PLAN=light"}},
+      {[](auto* o) { o->budget = "off"; }, {"CROSSCUT_BUDGET=off"}},
+      {[](auto* o) { o->dormant = true; }, {"CROSSCUT_DORMANT=1"}},
+      {[](auto* o) { o->keep_seconds = 0.001; }, {"CROSSCUT_DORMANT=0", "CROSSCUT_KEEP=0.001"}},
+      {[](auto* o) { o->stop_after_steps = 1; },
+       {"CROSSCUT_DORMANT=0", "CROSSCUT_STOP_AFTER_STEPS=1"}},
+      {[](auto* o) {
+         o->wrap = {"a:native", "b:comm"};
+       },
+       {"CROSSCUT_WRAP=a:native\nb:comm"}},
+      {[](auto* o) { o->device_type = "GPU"; }, {"CROSSCUT_DEVICE_TYPE=GPU"}},
+      {[](auto* o) { o->device_tracer_level = 0; }, {"CROSSCUT_DEVICE_TRACER_LEVEL=0"}},
+      {[](auto* o) { o->device_tracer_level = 2; }, {"CROSSCUT_DEVICE_TRACER_LEVEL=2"}},
+      {[](auto* o) {
+         o->environment = {{"CROSSCUT_X", "1"}};
+       },
+       {"CROSSCUT_X=1"}}};
+  const Variables without = of({});
+  for (const auto& [ask, more] : cases) {
+    RecordOptions options;
+    ask(&options);
+    Variables expected = without;
+    expected.insert(more.begin(), more.end());
+    EXPECT_EQ(of(options), expected) << *more.begin();
+  }
+  RecordOptions soon;
+  soon.stop_after_seconds = 0.001;
+  const Variables stops = of(soon);
+  EXPECT_EQ(stops.size(), without.size() + 2);
+  EXPECT_TRUE(stops.contains("CROSSCUT_DORMANT=0"));
 }
 
 TEST(PrepareEnvironment, EmptyEntriesOfPathListsStay) {

@@ -105,14 +105,21 @@ class Walk {
     }
   }
 
-  // Just before at_, which only ever gets earlier.
-  const NestingWalk& At(TrackId thread) {
+  NestingWalk& WalkOf(TrackId thread) {
+    if (walk_ != nullptr && walked_ == thread) return *walk_;
     std::unique_ptr<NestingWalk>& walk = walks_[thread.value];
     if (walk == nullptr) {
       walk = std::make_unique<NestingWalk>(trace_, trace_.tracks[thread.value].spans);
     }
-    walk->GoTo(at_);
-    return *walk;
+    walk_ = walk.get();
+    walked_ = thread;
+    return *walk_;
+  }
+  // Just before at_, which only ever gets earlier.
+  const NestingWalk& At(TrackId thread) {
+    NestingWalk& walk = WalkOf(thread);
+    walk.GoTo(at_);
+    return walk;
   }
 
   // When the span ended; `otherwise` where it is none.
@@ -144,7 +151,7 @@ class Walk {
   // Where the thread's base layer is in force, a change of that is an edge.
   void BackOnHost(int64_t to, TrackId id, SpanIndex span) {
     const trace::Track& track = trace_.tracks[id.value];
-    const trace::Layer layer = walks_[id.value]->LayerIn(span);
+    const trace::Layer layer = WalkOf(id).LayerIn(span);
     while (at_ > to) {
       const trace::Layer base = trace::BaseAt(track, at_ - 1);
       const bool of_base = layer == trace::Layer::kNone || base == trace::Layer::kOverhead;
@@ -227,6 +234,8 @@ class Walk {
   std::unordered_map<uint64_t, uint32_t> waits_;                      // call to event
   std::vector<uint32_t> before_;                                      // by event
   std::unordered_map<uint32_t, std::unique_ptr<NestingWalk>> walks_;  // by track that is looked at
+  NestingWalk* walk_ = nullptr;                                       // of walked_, the last one
+  TrackId walked_;
   std::vector<trace::Interval> pauses_;
   size_t pause_;  // so many begin before what is taken next
   int64_t at_ = 0;

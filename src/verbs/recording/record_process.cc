@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -47,7 +48,11 @@ SignalState BlockSignals() {
   return old;
 }
 
+// Once a byte comes: a signal to the whole group must find the witness there, too.
 [[noreturn]] void Become(char** argv, char** environment, const SignalState& signals, int report) {
+  char go;
+  while (read(report, &go, 1) < 0 && errno == EINTR) {
+  }
   sigaction(SIGCHLD, &signals.child, nullptr);
   sigprocmask(SIG_SETMASK, &signals.mask, nullptr);
   execvpe(argv[0], argv, environment);
@@ -167,13 +172,16 @@ Result<CommandEnd> RunCommand(const std::vector<std::string>& argv,
   std::vector<char*> arguments = Pointers(argv);
   std::vector<char*> variables = Pointers(environment);
   int report[2];
-  if (pipe2(report, O_CLOEXEC) != 0) {
-    return Status::Io(std::string("cannot make a pipe: ") + strerror(errno));
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, report) != 0) {
+    return Status::Io(std::string("cannot make a pair of sockets: ") + strerror(errno));
   }
   const SignalState signals = BlockSignals();
   CommandEnd end;
   end.pid = fork();
-  if (end.pid == 0) Become(arguments.data(), variables.data(), signals, report[1]);
+  if (end.pid == 0) {
+    close(report[0]);  // so that it sees where this process ends before it goes
+    Become(arguments.data(), variables.data(), signals, report[1]);
+  }
   close(report[1]);
   if (end.pid < 0) {
     const int error = errno;
@@ -182,7 +190,8 @@ Result<CommandEnd> RunCommand(const std::vector<std::string>& argv,
   }
   SignalWitness witness;
   witness.Begin();
-  // The pipe closes at a successful exec: this read ends before the command's first instruction.
+  (void)send(report[0], "", 1, MSG_NOSIGNAL);
+  // The socket closes at a successful exec: this read ends before the command's first instruction.
   ssize_t got;
   do {
     got = read(report[0], &end.exec_errno, sizeof end.exec_errno);
