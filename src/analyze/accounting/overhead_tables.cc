@@ -118,8 +118,9 @@ Table OverheadTable(const trace::Trace& trace, const Context& context) {
     const std::string name(trace.text(a.names.probes[i]));
     sum.AddOwn(a.own[i]);
     const ProbeSum& more = sums.unswitched[i];
-    if (sum.known && (!more.known || sum.high > 0)) add(name, sum.count, sum);
-    if (more.known) add(name + ", also in control steps", more.count, more);
+    const bool costs = sum.high > 0;  // else a probe with nothing but `more` keeps its name
+    if (sum.known && (costs || !more.known)) add(name, sum.count, sum);
+    if (more.known) add(costs ? name + ", also in control steps" : name, more.count, more);
   }
   if (switches.count > 0) add("step plan: switch", switches.count, switches.sum());
   add("timed", kMissing, Timed(timed, timed));

@@ -8,9 +8,6 @@ import crosscut
 import pytest
 from recording import COMMAND
 
-# Control steps pay it as well: that is in the probe's name.
-ALSO = ", also in control steps"
-
 SLICES = """
 import asyncio, contextvars
 async def turns(count):
@@ -25,7 +22,7 @@ def test_the_turns_of_tasks_are_in_what_recording_cost(recorder):
     recorder.python(SLICES)
     rows = crosscut.read(recorder.run_dir).table("overhead").rows()
     counts = {row["probe"]: (row["count"], row["total_ns"]) for row in rows}
-    count, cost = counts["operations of tasks (64 slices)" + ALSO]
+    count, cost = counts["operations of tasks (64 slices)"]
     assert count == 100 and cost > 0
 
 
@@ -47,7 +44,7 @@ def test_following_tasks_is_in_what_recording_cost_and_changes_no_request(record
               for row in run.table("overhead").rows()}
     # Of slices those that are not a task's last: one of each turn, and a hundred of main().
     for kind, marks in (("tasks", 6401 // 64), ("slices", 6500 // 64)):
-        count, cost = counts[f"requests of tasks (64 {kind})" + ALSO]
+        count, cost = counts[f"requests of tasks (64 {kind})"]
         assert count == marks and cost > 0, kind
     turns = [row for row in run.table("requests").rows() if row["request"] == "turn"]
     assert [(row["count"], row["open"]) for row in turns] == [(6400, 0)]
@@ -100,7 +97,7 @@ def test_the_turns_of_greenlets_are_in_what_recording_cost(recorder):
     recorder.python(SWITCHES)
     rows = crosscut.read(recorder.run_dir).table("overhead").rows()
     counts = {row["probe"]: (row["count"], row["total_ns"]) for row in rows}
-    count, cost = counts["operations of tasks (64 switches)" + ALSO]
+    count, cost = counts["operations of tasks (64 switches)"]
     assert count == 100 and cost > 0
 
 
