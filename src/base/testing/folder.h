@@ -14,7 +14,7 @@ namespace crosscut::base {
 class TestFolder {
  public:
   TestFolder() : path_(access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp") {
-    path_ += "/crosscut-test-XXXXXX";
+    path_ += "/unit-test-XXXXXX";
     if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error(path_ + " cannot be made");
   }
   ~TestFolder() {
