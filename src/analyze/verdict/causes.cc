@@ -147,6 +147,7 @@ class Walk {
   bool polls_moved_ = false;
   // Of each cause, where the lead was seen waiting for a lock, compiling, and waiting for a file.
   std::array<Told, kCauses> locked_, compiling_, for_file_;
+  std::array<Told, kCauses> holders_;  // of the GIL in samples of locked_ that know one
   Told written_;  // what seemed to go into a file, and went into a pipe or a socket
   // Of Python: the interpreter, and native code.
   Told in_interpreter_, in_native_;
@@ -368,6 +369,8 @@ void Walk::AddLeads(const Moment& now, const LineStretch& at, const trace::Inter
     for_file_[static_cast<size_t>(now.cause)].Add(at.line, blamed);
   } else if (sample.locked) {
     locked_[static_cast<size_t>(now.cause)].Add(at.line, blamed);
+    const Line* const holder = gil_.HolderAt(sample);
+    if (holder != nullptr) holders_[static_cast<size_t>(now.cause)].Add(*holder, blamed);
   } else if (now.cause == Cause::kPython && !gil_.OthersAt(sample)) {
     if (sample.code == Code::kInterpreter) in_interpreter_.Add(at.line, blamed);
     if (sample.code == Code::kNative) in_native_.Add(at.line, blamed);
@@ -435,7 +438,10 @@ void Walk::SplitBySamples() {
       Move(told, &source, &causes[static_cast<size_t>(Cause::kInput)],
            Scaled(feeders_, told.all.ns));
     } else if (for_gil) {
-      Move(told, &source, &causes[static_cast<size_t>(Cause::kLock)], told.lines);
+      const Told& holders = holders_[static_cast<size_t>(cause)];
+      const bool known = 2 * holders.all.samples >= told.all.samples;
+      Move(told, &source, &causes[static_cast<size_t>(Cause::kLock)],
+           known ? Scaled(holders, told.all.ns) : told.lines);
     } else if (cause == Cause::kPython) {
       Move(told, &source, &causes[static_cast<size_t>(Cause::kNative)], told.lines);
     }

@@ -75,7 +75,7 @@ void GilWaits::Look(const ThreadSample& lead) {
   if (seen == 0) return;
   ++looks_;
   seen_ += seen;
-  held_ += NearestOf(holders_, lead) != nullptr ? 1 : 0;
+  held_ += HolderAt(lead) != nullptr ? 1 : 0;
 }
 
 // A look may have left some of the threads out: as many of them have the GIL as of those seen.
@@ -86,11 +86,11 @@ bool GilWaits::OthersHadIt(bool otherwise) const {
 bool GilWaits::Add(Cause cause, Doing doing, const LineStretch& at, const Blamed& blamed) {
   const ThreadSample& lead = *at.sample;
   if (!MayTell(cause, doing, lead)) return false;
-  const Holder* const holder = NearestOf(holders_, lead);
+  const Line* const holder = HolderAt(lead);
   if (holder == nullptr) return false;
   Waits& sum = waits_[static_cast<size_t>(cause)];
   sum.lead.Add(at.line, blamed);
-  sum.holders[holder->line].Add(blamed);
+  sum.holders[*holder].Add(blamed);
   return true;
 }
 

@@ -25,6 +25,11 @@ class GilWaits {
   // Whether another thread may have held it at that sample of the lead: a lead that runs then,
   // without it, may run to ask for it.
   bool OthersAt(const ThreadSample& lead) const { return NearestOf(may_hold_, lead) != nullptr; }
+  // The line of the thread that held it then; null: none is known to.
+  const Line* HolderAt(const ThreadSample& lead) const {
+    const Holder* const holder = NearestOf(holders_, lead);
+    return holder == nullptr ? nullptr : &holder->line;
+  }
 
   // A part of the lead's time, by that cause. False where it is not known to wait for the GIL.
   // Requires: `at` has a sample.

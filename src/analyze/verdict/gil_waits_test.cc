@@ -110,6 +110,29 @@ TEST(GilWaits, WaitsForOtherLocksSayNothingOfTheGil) {
   }
 }
 
+// Where an operator waits for the GIL, the line is the holder's, as where Python does.
+TEST(GilWaits, AnOperatorThatWaitsForTheGilWaitsForItsHolder) {
+  for (const int known_of_ten : {3, 10}) {
+    const auto us = [](int at) { return std::to_string(at) + "000000"; };
+    std::string lead = "span aten::mm 0 1000000000 framework\n", other = "thread worker tid=8\n";
+    for (int at = 5; at < 1000; at += 10) {
+      const auto sample = [&](const std::string& line, const std::string& more) {
+        return "instant [sample] " + us(at) + "\narg covers_ns " + us(10) +
+               "\narg \"Own line\" \"" + line + "\"\narg \"Python stack\" \"" + line + "\"\n" +
+               more + "\n";
+      };
+      lead += sample("a.py:1 main", "arg \"Waits for\" futex");
+      if (at / 10 % 10 < known_of_ten) other += sample("a.py:7 holds", "arg \"Holds the GIL\" 1");
+    }
+    const Table table = Compute(Parse("process train pid=7 window=0..1000000000\n"
+                                      "thread main tid=7 base=python main lead\n" +
+                                      lead + other),
+                                "verdict");
+    EXPECT_EQ(table.texts("cause")[0] + " " + table.texts("blame")[0],
+              known_of_ten > 5 ? "lock a.py:7 holds" : "lock a.py:1 main");
+  }
+}
+
 // A thousand looks a second: who holds the GIL in the one before does not hold it in this one.
 TEST(GilWaits, WhoHeldItInAnotherLookDoesNotHoldItNow) {
   const auto us = [](int at) { return std::to_string(at) + "000"; };
