@@ -6,9 +6,10 @@ runs each case and its twin so often, prints a row for each, and exits with 1 if
 wrong. Right: with the fault, the first verdict has its cause, and where a line is to blame, that
 line. Without it, the first verdict is the twin's own truth: a cause that it has, and a line of its
 own, where its program has lines marked OWN; elsewhere it does not blame the planted line for the
-planted cause, unless the twin's own clock says the same. Programs with a clock of their own tell how long the planted code took: the gain of
-the line is right within 5 points of that, and its interval if it holds that. With --remove they run
-without Crosscut, too, with the fault and without it.
+planted cause, unless the twin's own clock says the same. Programs with a clock of their own tell
+how long the planted code took: the gain of the line is right within 5 points of that, and its
+interval if it holds that. With --remove they run without Crosscut, too, with the fault and without
+it.
 """
 
 import argparse
