@@ -22,10 +22,6 @@ constexpr int64_t kLookForThreadsNs = 200'000'000;
 constexpr size_t kMostCpuSampled = 512;  // threads: each takes a descriptor and two pages
 constexpr int64_t kSeldom = 100;         // of the time of a processor: 1 %
 constexpr int64_t kWaitingShare = 50;    // of those that wait 2 %: the rest come later
-// A short program needs as many samples as a longer one. Until they are at their distance, a thread
-// has so many of them.
-constexpr int64_t kSamplesAtFirst = 300;
-constexpr int64_t kNearestNs = 10'000'000;
 constexpr int64_t kShortPauseNs = 1'000'000'000;
 
 bool IsOurs(int tid) {
@@ -59,8 +55,7 @@ const char* SamplingLoop::Run() {
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
   if (epoll_ < 0) return "epoll is refused";
   FindThreads();
-  begun_ns_ = NowNs();
-  unwanted_before_ns_ = wanted_.unwanted_ns();
+  distance_.Begin(NowNs(), wanted_.unwanted_ns());
   int64_t next_ns = NextTick();
   for (;;) {
     if (!wanted_.on()) {
@@ -121,12 +116,10 @@ void SamplingLoop::FollowKind() {
   if (native_) FindThreads();
 }
 
-// How far apart samples are by now.
-int64_t SamplingLoop::Period() const {
+int64_t SamplingLoop::Period() {
   const int64_t most = wanted_.period_ns();
   if (!wanted_.nearer_at_first()) return most;
-  const int64_t sampled = NowNs() - begun_ns_ - (wanted_.unwanted_ns() - unwanted_before_ns_);
-  return std::min(most, std::max(kNearestNs, sampled / kSamplesAtFirst));
+  return distance_.At(NowNs(), wanted_.unwanted_ns(), most);
 }
 
 // Not in step with anything that the program does, such as a loop that takes about as long: 1/4 to

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "cpu_samples.h"
+#include "distance.h"
 #include "libraries.h"
 #include "python_stacks.h"
 #include "waits.h"
@@ -58,7 +59,7 @@ class SamplingLoop {
   bool Rest(int64_t* next_ns);
   void FollowKind();
   bool Wait(int64_t until_ns);
-  int64_t Period() const;
+  int64_t Period();  // how far apart samples are by now
   int64_t NextTick();
   void Tick();
   void FindThreads();
@@ -79,7 +80,7 @@ class SamplingLoop {
   const LoopSettings settings_;
   const SampleNames& names_;
   Wanted& wanted_;
-  int64_t begun_ns_ = 0, unwanted_before_ns_ = 0;
+  Distance distance_;
   int64_t period_ns_ = 0;  // of the kind that is followed
   bool native_ = false;
   int epoll_ = -1;
