@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 
+import growth_waits  # noqa: F401  (adds its kinds)
 from growth_inputs import KINDS
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent

@@ -572,21 +572,6 @@ def samples_threads_busy(n):
         yield f'arg "Own line" "b.py:{i} f"'
 
 
-@kind
-def children_wait(n):
-    """n processes, each the parent of the next, that wait for one another."""
-    yield "# crosscut trace"
-    for i in range(n):
-        parent = f" parent=p{i-1} start=fork" if i else ""
-        yield f"process p{i} pid={i+10} window={i}..{end_of(n)} name=w{parent}"
-        yield f"thread main tid={i+10} base=python main"
-        yield f"op f {i*T+10} {end_of(n)}"
-        yield f"span poll {i*T+10} {end_of(n)-5} idle"
-        yield f"instant [sample] {i*T+500}"
-        yield "arg covers_ns 1000"
-        yield f'arg "Own line" "b.py:{i} f"'
-        yield f'arg "Waits for" poll'
-
 if __name__ == "__main__":
     import sys
     k, n, path = sys.argv[1], int(sys.argv[2]), sys.argv[3]

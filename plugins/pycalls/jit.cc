@@ -20,11 +20,18 @@ constexpr size_t kSweepAt = 4096;
 constexpr uint32_t kLostAfter = 16;
 constexpr uint32_t kFew = 3;
 
+// Functions of the same code, each made when the one before was gone: in each step anew, perhaps.
+struct Kin {
+  PyObject* weak = nullptr;  // to the last one
+  uint64_t made = 0, calls = 0;
+};
+
 struct Function {
   PyObject* weak;      // to the object: its address may come again
   uint32_t operation;  // 0: one of the library's own
   uint32_t span;
   uint64_t calls;
+  Kin* kin;  // null: it has none
 };
 
 PyTypeObject* g_type = nullptr;
@@ -33,6 +40,7 @@ PyObject* g_stepped = nullptr;
 int32_t* (*g_inside)() = nullptr;
 bool g_on = false;
 std::unordered_map<PyObject*, Function>* g_functions = nullptr;
+std::unordered_map<uint64_t, Kin>* g_kin = nullptr;  // by their code
 uint64_t g_forgotten = 0;  // how often all functions were: calls may be under way then
 __thread int32_t t_inside __attribute__((tls_model("initial-exec")));
 int32_t* Inside() { return &t_inside; }
@@ -40,6 +48,7 @@ int32_t* Inside() { return &t_inside; }
 // What this thread has called most often.
 struct Most {
   PyObject* function;  // borrowed: only compared
+  const Kin* kin;
   uint64_t calls;
   uint64_t forgotten;  // g_forgotten of then
 };
@@ -64,6 +73,30 @@ uint32_t Probe() {
 uint32_t Operation(std::string_view name) {
   return crosscut_intern(name.data(), name.size(), CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE,
                          CROSSCUT_FOUND, Probe());
+}
+
+// What tells the code of a function: that of what it wraps, too, as jax.grad's does.
+uint64_t CodeOf(PyObject* self) {
+  constexpr int kMost = 32;
+  uint64_t code_of_all = 0;
+  Ref function = Ref::Borrow(self);
+  for (int i = 0; i < kMost && function; ++i) {
+    const Ref code = Attribute(function.get(), "__code__");
+    code_of_all = code_of_all * 0x9e3779b97f4a7c15 + reinterpret_cast<uintptr_t>(code.get());
+    function = Attribute(function.get(), "__wrapped__");
+  }
+  return code_of_all;
+}
+
+// Null: it has none, as long as the last one of its code is there.
+Kin* KinOf(PyObject* self, PyObject* weak) {
+  if (g_kin->size() >= kSweepAt) return nullptr;
+  Kin& kin = (*g_kin)[CodeOf(self)];
+  if (kin.weak != nullptr && !RefersTo(kin.weak, nullptr)) return nullptr;
+  Py_INCREF(weak);
+  Py_XSETREF(kin.weak, weak);
+  ++kin.made;
+  return &kin;
 }
 
 // Forgets the functions that are gone.
@@ -102,7 +135,7 @@ Function* Add(PyObject* self) {
   Function function = {
       weak, ours ? 0 : Operation(text.empty() ? "jit" : text),
       crosscut_intern(span.data(), span.size(), CROSSCUT_SPAN, CROSSCUT_FRAMEWORK, 0, Probe()),
-      IsCompiled(self) ? 1U : 0U};
+      IsCompiled(self) ? 1U : 0U, ours ? nullptr : KinOf(self, weak)};
   return &g_functions->insert_or_assign(self, function).first->second;
 }
 
@@ -120,10 +153,17 @@ bool IsGone(PyObject* self) {
   return at == g_functions->end() || !RefersTo(at->second.weak, self);
 }
 
+uint64_t CallsOf(const Function& function) {
+  return std::max(function.calls, function.kin != nullptr ? function.kin->calls : 0);
+}
+
 bool CalledMost(PyObject* self, const Function& function) {
-  if (function.operation == 0 || function.calls == 0) return false;
-  return t_most.function == self || t_most.forgotten != g_forgotten ||
-         function.calls > t_most.calls || IsGone(t_most.function);
+  if (function.operation == 0 || CallsOf(function) == 0) return false;
+  if (t_most.function == self || t_most.forgotten != g_forgotten) return true;
+  if (CallsOf(function) > t_most.calls) return true;
+  // Its next one may come.
+  const bool comes_again = t_most.kin != nullptr && t_most.kin->made > 1;
+  return IsGone(t_most.function) && (!comes_again || t_most.kin == function.kin);
 }
 
 // Whether calls of this thread end steps.
@@ -191,8 +231,9 @@ PyObject* Call(PyObject* self, PyObject* args, PyObject* keywords) {
   if (inside != nullptr) *inside = around;
   if (result == nullptr || forgotten != g_forgotten) return result;
   ++function->calls;
+  if (function->kin != nullptr) ++function->kin->calls;
   if (!most) return result;
-  t_most = {self, function->calls, g_forgotten};
+  t_most = {self, function->kin, CallsOf(*function), g_forgotten};
   if (EndsStep()) Stepped();
   return result;
 }
@@ -207,6 +248,7 @@ bool PatchJit(PyTypeObject* type, PyObject* stepped, int32_t* (*inside)()) {
     return false;
   }
   if (g_functions == nullptr) g_functions = new std::unordered_map<PyObject*, Function>;
+  if (g_kin == nullptr) g_kin = new std::unordered_map<uint64_t, Kin>;
   Py_INCREF(type);
   Py_INCREF(stepped);
   g_type = type;
@@ -232,6 +274,8 @@ void UnpatchJit() {
   g_stepping = {};
   for (const auto& [object, function] : *g_functions) Py_DECREF(function.weak);
   g_functions->clear();
+  for (const auto& [code, kin] : *g_kin) Py_XDECREF(kin.weak);
+  g_kin->clear();
   ++g_forgotten;
 }
 

@@ -5,7 +5,8 @@
 // Recorded are outermost calls, of functions that are not the library's own (jax.numpy's are jitted
 // too) as operations: "compile" the first call, which traces and compiles; "train_step" those of
 // the function that the thread that makes the steps has called most often so far; others by their
-// name. Around every call but a first one there is a span "jax.jit(name)" of layer framework.
+// name. Around every call but a first one there is a span "jax.jit(name)" of layer framework. A
+// function that is made anew each time, from the same code, counts as one.
 #pragma once
 
 #include <cstdint>

@@ -14,11 +14,17 @@ bool LiesIn(std::string_view path, std::string_view folder) {
 constexpr std::string_view kOthers[] = {"/site-packages/", "/dist-packages/", "/torchinductor_",
                                         "/__autograph_generated_file"};
 
+// Cells of a notebook; and functions that cloudpickle carries to another process, whose file it
+// does not tell: joblib's, Ray's, Dask's.
+constexpr std::string_view kGiven[] = {"<ipython-input", "<cell", "<dynamic-code>"};
+
 }  // namespace
 
 Owner OwnCode::OwnerOf(std::string_view path) const {
   if (path == "<string>" || path == "<stdin>") return Owner::kUnnamed;
-  if (path.starts_with("<ipython-input")) return Owner::kProgram;
+  for (const std::string_view begin : kGiven) {
+    if (path.starts_with(begin)) return Owner::kProgram;
+  }
   if (path.empty() || path.starts_with('<')) return Owner::kOther;
   for (const std::string_view part : kOthers) {
     if (path.find(part) != std::string_view::npos) return Owner::kOther;

@@ -11,7 +11,8 @@ TEST(OwnCode, IsWhatTheInterpreterAndPackagesDoNotHave) {
   for (const char* path :
        {"/home/me/project/train.py", "/home/me/lib/net.py", "train.py", "/usr/lib/python3.12.py",
         "/usr/lib/python3.12-mine/net.py", "/opt/crosscut/crosscuts/net.py",
-        "/tmp/ipykernel_4120/31847.py", "<ipython-input-3-4f1b>", "/home/me/site-packages.py"}) {
+        "/tmp/ipykernel_4120/31847.py", "<ipython-input-3-4f1b>", "<cell 3>", "<dynamic-code>",
+        "/home/me/site-packages.py"}) {
     EXPECT_EQ(kCode.OwnerOf(path), Owner::kProgram) << path;
   }
   for (const char* path :

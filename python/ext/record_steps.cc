@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "crosscut/crosscut.h"
+#include "crosscut/ref.h"
 #include "python/ext/record_callable.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_shared.h"
@@ -63,11 +64,18 @@ constexpr uint32_t kRollout = 8;
 
 // How surely something that comes again ends a step. What surely does takes the place of the rest,
 // and what is less sure ends none beside it.
-enum Sureness : uint8_t { kBatch, kInference, kGuess, kUpdate };
+enum Sureness : uint8_t { kBatch, kInference, kGradients, kBackward, kGuess, kUpdate };
+
+// What makes updates: an object that weak references can be made of, and a place in it.
+struct Updater {
+  PyObject* object;
+  int place = 0;
+};
 
 // One for the process: whichever libraries update models in it, one updater makes its steps.
 struct Finder {
-  PyObject* primary = nullptr;  // a weak reference to that one, or null
+  PyObject* primary = nullptr;  // a weak reference to that one's object, or null
+  int place = 0;                // in it
   Sureness sureness = kBatch;   // of the primary
   uint32_t others = 0;          // updates by others since the primary's last
   uint64_t next = 0;            // more than the numbers of our steps can be; 0: any
@@ -107,24 +115,25 @@ PyObject* BeginFound(const char* name, std::atomic<uint32_t>* kind) {
 
 // Whether an update by `updater` is the primary's, as which it may be taken: where there is none,
 // where that is lost, and in place of a less sure one. -1 with an exception.
-int IsPrimary(PyObject* updater, Sureness sureness) {
+int IsPrimary(Updater updater, Sureness sureness) {
   PyObject* primary = nullptr;
-  bool stays = false;
+  bool same = false, stays = false;
   {
     const std::lock_guard lock(finder_mutex);
     primary = Referent(finder.primary);
-    const bool other = primary != nullptr && primary != updater;
+    same = primary == updater.object && finder.place == updater.place;
+    const bool other = primary != nullptr && !same;
     const bool never = other && sureness < kGuess && sureness < finder.sureness;
-    if (!never) finder.others = primary == updater ? 0 : finder.others + 1;
+    if (!never) finder.others = same ? 0 : finder.others + 1;
     stays = never || (other && finder.others < kLostAfter && sureness <= finder.sureness);
   }
-  const bool same = primary == updater;
   Py_XDECREF(primary);
   if (same || stays) return same ? 1 : 0;
-  PyObject* reference = PyWeakref_NewRef(updater, nullptr);
+  PyObject* reference = PyWeakref_NewRef(updater.object, nullptr);
   if (reference == nullptr) return -1;
   finder_mutex.lock();
   std::swap(finder.primary, reference);
+  finder.place = updater.place;
   finder.sureness = sureness;
   finder.others = 0;
   finder_mutex.unlock();
@@ -140,7 +149,7 @@ void Learns() {
 }
 
 // A step ends here where the update was the primary's, and the next begins.
-PyObject* Found(PyObject* updater, Sureness sureness) {
+PyObject* Found(Updater updater, Sureness sureness) {
   if (!finder.asks) Py_RETURN_NONE;
   const int is_primary = IsPrimary(updater, sureness);
   if (is_primary < 0) return nullptr;
@@ -171,7 +180,7 @@ PyObject* UpdatePassed(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return FoundUpdate(args[0]);
 }
 
-PyObject* UpdateGuessed(PyObject*, PyObject* updater) { return Found(updater, kGuess); }
+PyObject* UpdateGuessed(PyObject*, PyObject* updater) { return Found({updater}, kGuess); }
 
 PyObject* StepsDeclared(PyObject*, PyObject*) {
   finder.asks = false;
@@ -207,22 +216,27 @@ PyObject* Simulated(PyObject*, PyObject* const* args, Py_ssize_t count) {
 // -- Updates --
 
 // A program may use the gradients itself. Where so many runs of the engine have passed without an
-// update, and no optimizer was made, a run of it ends a step.
+// update, and no optimizer was made, a run of it ends a step: of those from one line of the
+// program, as a program may run it several times in each. Gradients may be a means to other ends,
+// so a run that leaves them at the parameters goes before one that returns them.
 constexpr uint32_t kUnled = 4;
 
 struct Backwards {
   Held check, unled, task;
+  Held others, compilers;           // what names of files begin with: not the program's own
   std::atomic<uint32_t> passed{0};  // since the last update
 };
 
 // 1: the gradients that are there now are the program's to use; -1 with an exception.
 int IsUnled(Backwards* self) {
   PyObject* primary = nullptr;
+  bool ours = false, other = false;
   {
     const std::lock_guard lock(finder_mutex);
     primary = Referent(finder.primary);
+    other = primary != nullptr && finder.sureness > kBackward;
+    ours = primary != nullptr && !other && finder.sureness >= kGradients;
   }
-  const bool ours = primary == self->unled.object, other = primary != nullptr && !ours;
   Py_XDECREF(primary);
   if (other) self->passed = 0;
   if (other || (!ours && ++self->passed < kUnled)) return 0;
@@ -241,27 +255,59 @@ int IsUnled(Backwards* self) {
   return unled;
 }
 
+bool BeginsWithAny(PyObject* text, PyObject* begins) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(begins); ++i) {
+    if (PyUnicode_Tailmatch(text, PyTuple_GET_ITEM(begins, i), 0, PY_SSIZE_T_MAX, -1) != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The innermost line of this thread in a file whose name begins with none of `others`: its code
+// object, and its number. Null: there is none, or a compiler works inside of it.
+Ref LineOutside(PyObject* others, PyObject* compilers, int* line) {
+  Ref frame(reinterpret_cast<PyObject*>(PyThreadState_GetFrame(PyThreadState_Get())));
+  while (frame) {
+    auto* at = reinterpret_cast<PyFrameObject*>(frame.get());
+    Ref code(reinterpret_cast<PyObject*>(PyFrame_GetCode(at)));
+    PyObject* const file = reinterpret_cast<PyCodeObject*>(code.get())->co_filename;
+    if (BeginsWithAny(file, compilers)) break;
+    *line = PyFrame_GetLineNumber(at);
+    if (!BeginsWithAny(file, others)) return code;
+    frame = Ref(reinterpret_cast<PyObject*>(PyFrame_GetBack(at)));
+  }
+  return Ref();
+}
+
 PyObject* BackwardEnds(PyObject* capsule, PyObject* const* args, Py_ssize_t count) {
   auto* self = StateOf<Backwards>(capsule);
   finder.forwards = finder.batches = 0;
   PyObject* checked = PyObject_CallNoArgs(self->check.object);
   if (checked == nullptr) return nullptr;
   Py_DECREF(checked);
-  // torch.autograd.grad() has the gradients in its result.
-  const bool accumulates = count > 2 && args[2] != Py_True && args[1] == Py_None;
-  if (!finder.asks || !accumulates) Py_RETURN_NONE;
+  if (!finder.asks || count < 3 || args[2] == Py_True) Py_RETURN_NONE;
   const int unled = IsUnled(self);
   if (unled < 0) return nullptr;
   if (unled == 0) Py_RETURN_NONE;
-  return Found(self->unled.object, kGuess);
+  Updater line = {nullptr};
+  const Ref code = LineOutside(self->others.object, self->compilers.object, &line.place);
+  if (!code) Py_RETURN_NONE;
+  line.object = code.get();
+  // torch.autograd.grad() has the gradients in its result.
+  return Found(line, args[1] == Py_None ? kBackward : kGradients);
 }
 
 PyMethodDef backward_function = {"backward_ends", Function(BackwardEnds), METH_FASTCALL, nullptr};
 
 PyObject* MakeBackwards(PyObject*, PyObject* args) {
-  PyObject *check, *unled, *task;
-  if (!PyArg_ParseTuple(args, "OOO:backwards", &check, &unled, &task)) return nullptr;
-  return Callable(new (std::nothrow) Backwards{Held(check), Held(unled), Held(task)},
+  PyObject *check, *unled, *task, *others, *compilers;
+  if (!PyArg_ParseTuple(args, "OOOO!O!:backwards", &check, &unled, &task, &PyTuple_Type, &others,
+                        &PyTuple_Type, &compilers)) {
+    return nullptr;
+  }
+  return Callable(new (std::nothrow) Backwards{Held(check), Held(unled), Held(task), Held(others),
+                                               Held(compilers)},
                   &backward_function);
 }
 
@@ -302,7 +348,7 @@ void* ForwardEnds(void* module, void* result) {
   finder.batches = 0;
   const int ends = EndsStep(kInference, &finder.forwards);
   if (ends == 0) return result;
-  PyObject* told = ends < 0 ? nullptr : Found(static_cast<PyObject*>(module), kInference);
+  PyObject* told = ends < 0 ? nullptr : Found({static_cast<PyObject*>(module)}, kInference);
   if (told == nullptr) {
     Py_DECREF(static_cast<PyObject*>(result));
     return nullptr;
@@ -317,7 +363,7 @@ PyObject* BatchEnds(PyObject* check, PyObject* const* args, Py_ssize_t count) {
   const int ends = EndsStep(kBatch, &finder.batches);
   if (ends == 0) return checked;
   Py_DECREF(checked);
-  return ends < 0 ? nullptr : Found(check, kBatch);
+  return ends < 0 ? nullptr : Found({check}, kBatch);
 }
 
 PyMethodDef batch_function = {"batch_ends", Function(BatchEnds), METH_FASTCALL, nullptr};
@@ -477,10 +523,13 @@ PyMethodDef functions[] = {
     {"simulated", Function(Simulated), METH_FASTCALL,
      "environment, result, failed: an environment, or a vector of them, has made a step."},
     {"backwards", MakeBackwards, METH_VARARGS,
-     "check, unled, task: a function to be told of the end of a run of autograd's engine: engine,\n"
-     "result, failed. Calls check(). Where nothing has made updates for some runs and unled() "
-     "says\n"
-     "True, each ends a step but those within another, in which task() is not -1."},
+     "check, unled, task, others, compilers: a function to be told of the end of a run of\n"
+     "autograd's engine: engine, result, failed. Calls check(). Where nothing has made updates "
+     "for\n"
+     "some runs and unled() says True, each from one line ends a step, but those within another, "
+     "in\n"
+     "which task() is not -1. The line is the innermost in a file whose name begins with none of\n"
+     "`others`, without one between that begins with any of `compilers`."},
     {"batches", MakeBatches, METH_O,
      "check: a function to be told of the end of a batch: loader, result, failed. Calls check()."},
     {"follow_forwards", FollowForwards, METH_O,
@@ -511,7 +560,7 @@ PyObject* SetStepHook(PyObject*, PyObject* hook) {
   Py_RETURN_NONE;
 }
 
-PyObject* FoundUpdate(PyObject* updater) { return Found(updater, kUpdate); }
+PyObject* FoundUpdate(PyObject* updater) { return Found({updater}, kUpdate); }
 
 void ForgetLearner() {
   finder_mutex.ForgetHolder();

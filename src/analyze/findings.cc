@@ -220,6 +220,7 @@ Table FindingsTable(const trace::Trace& trace, const Context& context) {
   AddFindings(MemoryGrowthTable(trace, context), nullptr, &findings);
   AddFindings(MemoryFailuresTable(trace, context), nullptr, &findings);
   AddFindings(StepChangesTable(trace, context), "total_ns", &findings);
+  AddFindings(BesideStepsTable(trace, context), "ns", &findings);
   FindUnwrapped(SamplesTable(trace, context), &findings);
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.value_ns > b.value_ns; });

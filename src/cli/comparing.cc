@@ -43,7 +43,11 @@ int Judge(const verbs::DiffOutput& done, double fail_above) {
     Talk("--fail-above has no answer: " + done.why_not);
     return kUnreadable;
   }
-  if (!(100 * done.slower > fail_above)) return kGood;
+  if (!(100 * done.slower > fail_above)) {
+    if (done.left_out.empty()) return kGood;
+    Talk("--fail-above has no answer of all processes that take long: " + done.left_out);
+    return kUnreadable;
+  }
   char by[32];
   snprintf(by, sizeof by, "%.1f %%", 100 * done.slower);
   Talk(done.slowest_is_new

@@ -113,6 +113,17 @@ void TakeSlower(const RoleSteps& role, bool others, Answer* out) {
   }
 }
 
+// "rank1: B has 7 steps ...; and 2 more"; "" where all that take long are compared.
+std::string LeftOut(const std::vector<RoleSteps>& roles) {
+  std::string out;
+  size_t count = 0;
+  for (const RoleSteps& role : roles) {
+    if (!role.takes_long || role.why_not.empty()) continue;
+    if (count++ == 0) out = role.process + ": " + role.why_not;
+  }
+  return count < 2 ? out : out + "; and " + std::to_string(count - 1) + " more";
+}
+
 }  // namespace
 
 Answer NotCompared(const std::string& why_not) {
@@ -142,6 +153,10 @@ Answer AnswerOf(const std::vector<RoleSteps>& roles) {
     out.headline += " " + renames;
   }
   if (others) out.headline = steps.process + ": " + out.headline;
+  out.left_out = LeftOut(roles);
+  if (!out.left_out.empty()) {
+    out.headline += " Not compared, though its steps take as long: " + out.left_out + ".";
+  }
   return out;
 }
 

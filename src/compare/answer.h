@@ -13,8 +13,11 @@ struct Answer {
   enum class Result { kSlower, kFaster, kSame, kNotCompared };
 
   Result result = Result::kNotCompared;
-  std::string headline;                  // one or two sentences
-  std::string why_not;                   // a sentence without a full stop; "" where compared
+  std::string headline;  // one or two sentences
+  std::string why_not;   // a sentence without a full stop; "" where compared
+  // Of processes that take long, but are not those of the answer, likewise: which are not compared,
+  // and why. "" where all are.
+  std::string left_out;
   double change = 0, low = 0, high = 0;  // of a step, relative to A, with its 95 % interval
   // What became slower for certain, and by how much at least: a step, or an operation that stands
   // out, relative to itself; one that A has none of relative to A's step.

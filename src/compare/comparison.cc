@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <tuple>
 
 #include "src/analyze/columns.h"
@@ -58,32 +59,27 @@ RoleSteps CompareRole(const Sides& sides, const Role& role) {
   return out;
 }
 
-int64_t TimeOf(const RoleSteps& role) {
-  int64_t sum = 0;
-  for (const auto* runs : {&role.runs.a, &role.runs.b}) {
-    for (const RunSteps& run : *runs) {
-      for (const ComparedStep& step : run.steps) sum += step.ns;
-    }
-  }
-  return sum;
-}
-
-bool HasSteps(const Sides& sides, const Role& role) {
-  const auto any = [](std::span<const Run> runs, const std::vector<trace::ProcessId>& processes) {
+// Of its steps in all runs, whether they are compared or not; nothing where it has none.
+std::optional<int64_t> TimeOf(const Sides& sides, const Role& role) {
+  std::optional<int64_t> sum;
+  const auto add = [&](std::span<const Run> runs, const std::vector<trace::ProcessId>& processes) {
     for (size_t r = 0; r < runs.size(); ++r) {
-      const bool there = processes[r].valid();
-      if (there && !runs[r].trace->processes[processes[r].value].steps.empty()) return true;
+      if (!processes[r].valid()) continue;
+      for (const trace::Step& step : runs[r].trace->processes[processes[r].value].steps) {
+        sum = sum.value_or(0) + (step.end_ns - step.begin_ns);
+      }
     }
-    return false;
   };
-  return any(sides.a, role.processes.a) || any(sides.b, role.processes.b);
+  add(sides.a, role.processes.a);
+  add(sides.b, role.processes.b);
+  return sum;
 }
 
 // What the order of roles goes by. Ranks take about the same time, and any of them may be the one
 // that became slower: among those that take half of the longest time at least, the one with most to
-// tell is first: of its step, else of an operation.
+// tell is first: of its step, else of an operation. Of those that are not compared nothing is told.
 std::tuple<bool, double, bool> WeightOf(const RoleSteps& role) {
-  if (!role.why_not.empty()) return {role.takes_long, 0, false};
+  if (!role.why_not.empty()) return {role.takes_long, -1, false};
   const Change& step = role.change.step;
   const auto& operations = role.change.operations;
   const bool stands_out =
@@ -94,12 +90,15 @@ std::tuple<bool, double, bool> WeightOf(const RoleSteps& role) {
 // The processes that have steps, the main one first.
 std::vector<RoleSteps> CompareRoles(const Sides& sides, const std::vector<Role>& roles) {
   std::vector<RoleSteps> out;
-  int64_t longest_ns = 0;
+  std::vector<int64_t> times;
   for (const Role& role : roles) {
-    if (HasSteps(sides, role)) out.push_back(CompareRole(sides, role));
+    const std::optional<int64_t> ns = TimeOf(sides, role);
+    if (!ns) continue;
+    out.push_back(CompareRole(sides, role));
+    times.push_back(*ns);
   }
-  for (const RoleSteps& role : out) longest_ns = std::max(longest_ns, TimeOf(role));
-  for (RoleSteps& role : out) role.takes_long = TimeOf(role) >= longest_ns - TimeOf(role);
+  const int64_t longest_ns = times.empty() ? 0 : *std::max_element(times.begin(), times.end());
+  for (size_t i = 0; i < out.size(); ++i) out[i].takes_long = times[i] >= longest_ns - times[i];
   std::stable_sort(out.begin(), out.end(), [](const RoleSteps& x, const RoleSteps& y) {
     return WeightOf(x) > WeightOf(y);
   });

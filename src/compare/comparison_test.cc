@@ -199,6 +199,36 @@ TEST(Comparison, WhatBecameSlowerIsSoughtInAllProcessesThatTakeLong) {
   }
 }
 
+TEST(Comparison, AProcessThatTakesLongAndIsNotComparedIsNamedWithTheReason) {
+  for (const size_t other : {0u, 1u}) {
+    const auto ranks = [&](const char* kind, uint8_t level) {
+      TestTrace t = Ranks({200'000, 200'000});
+      for (trace::Step& step : t.process({static_cast<uint32_t>(other)}).steps) {
+        step.kind = t.trace().strings.Intern(kind);
+        step.level = level;
+      }
+      return t;
+    };
+    const std::string name = "rank" + std::to_string(other);
+    Recording usual(ranks("step", 3));
+    for (const auto& [kind, level, why] :
+         {std::tuple("game", uint8_t{3}, "A and B have no kind of step in common"),
+          std::tuple("step", uint8_t{1}, "most of A's steps were recorded at level")}) {
+      Recording odd(ranks(kind, level));
+      const Comparison c = CompareTwo(usual, odd);
+      const Answer& answer = c.answer;
+      EXPECT_EQ(answer.result, Answer::Result::kSame) << answer.headline;
+      EXPECT_TRUE(answer.left_out.starts_with(name + ": " + why)) << answer.left_out;
+      EXPECT_NE(answer.headline.find(answer.left_out), std::string::npos) << answer.headline;
+      const analyze::Table& steps = *c.Find("diff_steps");
+      ASSERT_EQ(steps.rows(), 2u);
+      EXPECT_EQ(steps.texts("process")[1], name);
+      EXPECT_TRUE(steps.texts("why_not")[1].starts_with(why));
+    }
+    EXPECT_EQ(CompareTwo(usual, usual).answer.left_out, "");
+  }
+}
+
 TEST(Comparison, SaysWhyStepsCannotBeCompared) {
   Recording none(Family("train.py", 0, 1));
   EXPECT_NE(CompareTwo(none, none).answer.headline.find("crosscut.step()"), std::string::npos);

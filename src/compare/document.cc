@@ -117,7 +117,8 @@ std::vector<size_t> ByChange(const Cells& operations, std::string_view process) 
   const char* by = compared ? "change_undisturbed_ns" : "change_ns";
   std::stable_sort(order.begin(), order.end(), [&](size_t x, size_t y) {
     const auto key = [&](size_t row) {
-      return std::pair(operations.Int("stands_out", row), std::abs(operations.Int(by, row)));
+      const int64_t ns = operations.Int(by, row);
+      return std::pair(operations.Int("stands_out", row), ns == kMissing ? 0 : std::abs(ns));
     };
     return key(x) > key(y);
   });
@@ -242,7 +243,15 @@ void AddOtherProcesses(const Comparison& c, const DocumentSize& size, report::Do
     section.grid.rows.push_back(TimeRow(base::ShownText(steps.Text("process", row)), steps, row));
   }
   if (section.grid.rows.empty()) return;
-  if (steps.rows() > size.processes + 1) section.after = {"All of them: table diff_steps."};
+  for (size_t row = 1; row < section.grid.rows.size() + 1; ++row) {
+    const std::string_view why_not = steps.Text("why_not", row);
+    if (why_not.empty()) continue;
+    section.after.push_back(base::ShownText(steps.Text("process", row)) +
+                            " is not compared: " + base::ShownText(why_not) + ".");
+  }
+  if (steps.rows() > size.processes + 1) {
+    section.after.emplace_back("All of them: table diff_steps.");
+  }
   out->sections.push_back(std::move(section));
 }
 

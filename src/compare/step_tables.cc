@@ -133,11 +133,20 @@ constexpr const char* kTimes[] = {"a_ns",
 
 std::array<int64_t, std::size(kTimes)> TimesOf(const Row& row) {
   const PerStep &a = row.per_step.a, &b = row.per_step.b;
-  std::array<int64_t, std::size(kTimes)> times = {
-      a.ns, b.ns, b.ns - a.ns, a.corrected_ns, b.corrected_ns, b.corrected_ns - a.corrected_ns};
-  const std::array<int64_t, 3> undisturbed = {a.undisturbed_ns, b.undisturbed_ns,
-                                              b.undisturbed_ns - a.undisturbed_ns};
-  for (size_t i = 0; i < 3; ++i) times[6 + i] = row.compared() ? undisturbed[i] : kMissing;
+  std::array<int64_t, std::size(kTimes)> times = {a.ns,
+                                                  b.ns,
+                                                  b.ns - a.ns,
+                                                  a.corrected_ns,
+                                                  b.corrected_ns,
+                                                  b.corrected_ns - a.corrected_ns,
+                                                  a.undisturbed_ns,
+                                                  b.undisturbed_ns,
+                                                  b.undisturbed_ns - a.undisturbed_ns};
+  const bool has_a = CountSteps(row.role->runs.a) > 0, has_b = CountSteps(row.role->runs.b) > 0;
+  const std::array<bool, 3> known = {has_a, has_b, has_a && has_b};
+  for (size_t i = 0; i < times.size(); ++i) {
+    if (!known[i % 3] || (i >= 6 && !row.compared())) times[i] = kMissing;
+  }
   return times;
 }
 
@@ -159,15 +168,18 @@ int64_t OwnFigureOf(const Row& row, Figure figure) {
 }  // namespace
 
 analyze::Table StepsTable(const std::vector<RoleSteps>& roles) {
-  const std::vector<Row> rows =
-      Together(AllRows(roles), [](const Row& x, const Row& y) { return x.role == y.role; });
   analyze::TableRows table("diff_steps", Text("process"), Text("kind"), Integer("a_steps"),
                            Integer("b_steps"), Several<Integer>(kTimes), Integer("low_ns"),
                            Integer("high_ns"), Text("why_not"));
-  for (const Row& row : rows) {
-    table.Add(row.role->process, row.role->kind, CountSteps(row.role->runs.a),
-              CountSteps(row.role->runs.b), TimesOf(row), FigureOf(row, &Change::low),
-              FigureOf(row, &Change::high), row.role->why_not);
+  for (const RoleSteps& role : roles) {
+    Row row = {&role, {}, {}, nullptr};
+    for (const Row& part : Rows(role)) {
+      row.per_step.a += part.per_step.a;
+      row.per_step.b += part.per_step.b;
+    }
+    table.Add(role.process, role.kind, CountSteps(role.runs.a), CountSteps(role.runs.b),
+              TimesOf(row), FigureOf(row, &Change::low), FigureOf(row, &Change::high),
+              role.why_not);
   }
   return table.Make();
 }

@@ -29,7 +29,8 @@ struct RoleSteps {
 // change_corrected_ns, a_undisturbed_ns, b_undisturbed_ns, change_undisturbed_ns, low_ns, high_ns,
 // why_not: a row for each role. Nanoseconds per step: the mean as recorded, the mean without
 // Crosscut's own cost, what it takes undisturbed (undisturbed.h) and the 95 % interval of that
-// change. The last ones are kMissing where `why_not` says why.
+// change. The last ones are kMissing where `why_not` says why, and all are of a side without steps
+// to compare.
 analyze::Table StepsTable(const std::vector<RoleSteps>& roles);
 
 // process, operation, a_ns, ..., high_ns as above, stands_out, found ("both", "A", "B"),

@@ -101,12 +101,7 @@ void AddVerdict(const ReportData& data, Document* out) {
     section.before.push_back(FormatCount(static_cast<int64_t>(processes - kMostProcesses)) +
                              " more processes: table verdict.");
   }
-  const Cells changes(data.Find("step_changes"));
-  for (size_t row = 0; row < changes.rows(); ++row) {
-    if (changes.Text("process", row) != first || changes.Text("finding", row).empty()) continue;
-    section.before.push_back(base::ShownText(changes.Text("finding", row)));
-    break;  // one line; the table has those of other kinds
-  }
+  for (const std::string& text : FindingsOfSteps(data, first)) section.before.push_back(text);
   const std::string parts = PartsText(data, first);
   if (!parts.empty()) section.before.push_back(parts);
   const std::string nothing = NothingRepeatsText(data, first);

@@ -7,7 +7,8 @@
 namespace crosscut::report {
 
 // Adds the section "Verdict", at most twelve lines of a terminal, from the tables verdict,
-// requests, step_changes, window_parts and part_work. Adds nothing where the run has no verdict.
+// requests, step_changes, beside_steps, window_parts and part_work. Adds nothing where the run has
+// no verdict.
 void AddVerdict(const ReportData& data, Document* out);
 
 }  // namespace crosscut::report

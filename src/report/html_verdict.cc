@@ -51,6 +51,9 @@ std::string FirstHtml(const ReportData& data, const Cells& cells, size_t row) {
   for (const std::string& text : RequestsTexts(data, process)) {
     out += Line("Requests", EscapeHtml(text, kMaxPageSentence) + TableLink("requests"));
   }
+  for (const std::string& text : FindingsOfSteps(data, process)) {
+    out += Line("Steps", EscapeHtml(text, kMaxPageSentence));
+  }
   const std::string nothing = NothingRepeatsText(data, process);
   if (!nothing.empty()) out += Line("Steps", EscapeHtml(nothing));
   return out + "</dl>";

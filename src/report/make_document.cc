@@ -351,7 +351,8 @@ std::span<const std::string_view> DocumentTables() {
       "verdict",         "processes",       "window_parts", "part_work",      "step_summary",
       "step_kinds",      "periodic_steps",  "outliers",     "step_operators", "functions",
       "overhead_check",  "overhead_levels", "overhead",     "sources",        "memory_leaks",
-      "memory_failures", "memory_growth",   "utilization",  "step_changes",   "requests"};
+      "memory_failures", "memory_growth",   "utilization",  "step_changes",   "requests",
+      "beside_steps"};
   return kTables;
 }
 

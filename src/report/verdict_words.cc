@@ -77,6 +77,19 @@ std::vector<std::string> RequestsTexts(const ReportData& data, std::string_view 
   return out;
 }
 
+std::vector<std::string> FindingsOfSteps(const ReportData& data, std::string_view process) {
+  std::vector<std::string> out;
+  for (const char* table : {"step_changes", "beside_steps"}) {
+    const Cells rows(data.Find(table));
+    for (size_t row = 0; row < rows.rows(); ++row) {
+      if (rows.Text("process", row) != process || rows.Text("finding", row).empty()) continue;
+      out.push_back(base::ShownText(rows.Text("finding", row)));
+      break;  // one line; the table has the others
+    }
+  }
+  return out;
+}
+
 std::string NothingRepeatsText(const ReportData& data, std::string_view process) {
   const Cells parts(data.Find("window_parts"));
   for (size_t row = 0; row < parts.rows(); ++row) {

@@ -1,4 +1,4 @@
-// What text and page say of a verdict's gain and of requests, in the same words.
+// What text and page say of a verdict's gain, of requests and beside steps, in the same words.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +24,9 @@ GainWords GainWordsOf(const Cells& verdict, size_t row);
 // A sentence for each of the process's kinds of requests, three at most: "2,000 requests of
 // GET /predict: median 3.10 ms, 99 % within 12.0 ms, 4.2 at a time (9 at most); ...".
 std::vector<std::string> RequestsTexts(const ReportData& data, std::string_view process);
+// What the tables step_changes and beside_steps find of the process's steps and beside them: a
+// sentence of each at most.
+std::vector<std::string> FindingsOfSteps(const ReportData& data, std::string_view process);
 // How to mark what repeats, where nothing that does was found in the process, or only requests that
 // are not what it does; else "".
 std::string NothingRepeatsText(const ReportData& data, std::string_view process);

@@ -1,5 +1,7 @@
 #include "src/trace/args.h"
 
+#include <algorithm>
+
 namespace crosscut::trace {
 namespace {
 
@@ -62,10 +64,7 @@ uint32_t Args::ChildOf(uint32_t shape, Field field) {
     for (uint32_t i = 0; i < made.size; ++i) fields_.push_back(Field(fields_[made.first + i]));
     made.first = first;
   }
-  for (uint32_t i = 0; i < made.size && !made.repeats; ++i) {
-    const Field& other = fields_[made.first + i];
-    made.repeats = other.key == field.key && other.beside == field.beside;
-  }
+  made.repeats = made.repeats || HasKey(shape, made, field, child);
   fields_.push_back(field);
   ++made.size;
   made.sibling = made.child;
@@ -73,6 +72,24 @@ uint32_t Args::ChildOf(uint32_t shape, Field field) {
   shapes_.push_back(made);
   shapes_[shape].child = child;
   return child;
+}
+
+// Whether the key of `field`, which is about to follow, stands among the fields of the shape. Of
+// one with many that grows field by field, which `child` is next, they are kept.
+bool Args::HasKey(uint32_t id, const Shape& shape, Field field, uint32_t child) {
+  constexpr uint32_t kFew = 32;
+  const auto key_of = [](Field of) { return uint64_t{of.key.value} << 1 | uint64_t{of.beside}; };
+  const auto fields = fields_.begin() + shape.first;
+  if (shape.size < kFew) {
+    return std::any_of(fields, fields + shape.size,
+                       [&](Field other) { return key_of(other) == key_of(field); });
+  }
+  if (keys_of_ != id) {
+    keys_.clear();
+    for (uint32_t i = 0; i < shape.size; ++i) keys_.insert(key_of(fields[i]));
+  }
+  keys_of_ = child;
+  return !keys_.insert(key_of(field)).second;
 }
 
 void Args::Take(uint32_t owner, Args* from, uint32_t which) {

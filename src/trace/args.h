@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_set>
 #include <vector>
 
 #include "src/trace/blocks.h"
@@ -123,6 +124,7 @@ class Args {
       }
     }
     for (Field& field : fields_) field.key = map(field.key);
+    keys_of_ = 0;
   }
 
  private:
@@ -158,6 +160,7 @@ class Args {
   // begins.
   uint32_t CopyWords(const Args& from, uint32_t first, uint32_t count);
   uint32_t ChildOf(uint32_t shape, Field field);
+  bool HasKey(uint32_t id, const Shape& shape, Field field, uint32_t child);
 
   Blocks<Entry, 12> entries_;  // by owner
   std::vector<Shape> shapes_ = std::vector<Shape>(1);
@@ -165,6 +168,9 @@ class Args {
   Blocks<uint32_t, 14> words_;
   size_t size_ = 0;
   bool any_shared_ = false;
+  // The keys of the fields of that shape; shape 0: of none.
+  std::unordered_set<uint64_t> keys_;
+  uint32_t keys_of_ = 0;
 };
 
 }  // namespace crosscut::trace

@@ -83,6 +83,26 @@ TEST(Args, SayWhetherAKeyStandsThereTwice) {
   EXPECT_FALSE(args.of(2).repeats);
 }
 
+TEST(Args, SayOfAnyNumberWhetherAKeyStandsThereTwice) {
+  Args args;
+  const auto add = [&](uint32_t owner, uint32_t count, uint32_t more) {
+    for (uint32_t key = 0; key < count; ++key) args.Add(owner, Number(key, 5));
+    args.Add(owner, Number(more, 5));
+    return args.of(owner).repeats;
+  };
+  uint32_t owner = 0;
+  for (const uint32_t count : {1u, 30u, 31u, 32u, 33u, 100u}) {
+    EXPECT_TRUE(add(owner++, count, count - 1)) << count;
+    EXPECT_FALSE(add(owner++, count, count)) << count;
+    EXPECT_TRUE(add(owner++, count, 0)) << count;
+    EXPECT_FALSE(add(owner++, count, 1000)) << count;
+  }
+  // Keys that other ids took the place of.
+  args.MapStrings([](StringId id) { return StringId{id.value + 1}; });
+  EXPECT_FALSE(add(owner++, 100, 100));
+  EXPECT_TRUE(add(owner++, 100, 50));
+}
+
 TEST(Args, FindTheFirstOfAKeyOrNone) {
   Args args;
   args.Add(0, Number(1, 10));

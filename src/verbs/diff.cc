@@ -141,6 +141,7 @@ Result<DiffOutput> Diff(const DiffOptions& options) {
   b->AddGaps("B", &gaps);
   compare::Comparison comparison = compare::Compare({a->runs, b->runs});
   out.why_not = comparison.answer.why_not;
+  out.left_out = comparison.answer.left_out;
   out.slower = comparison.answer.slower;
   out.slowest = comparison.answer.slowest;
   out.slowest_is_new = comparison.answer.slowest_is_new;

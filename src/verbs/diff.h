@@ -19,6 +19,8 @@ struct DiffOutput {
   std::vector<std::string> inputs;  // what was read, also of baselines
   // Why no change of a step can be told, a sentence without a full stop; "" where one can.
   std::string why_not;
+  // Processes that take as long as the one that is compared and are not, with the reason; "": none.
+  std::string left_out;
   // By how much a step, or an operation of it that stands out, became longer at least (the end of a
   // 95 % interval), relative to A's: 0.05 is 5 %. And which of them: "a step", or a name.
   double slower = 0;

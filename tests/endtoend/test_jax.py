@@ -120,6 +120,46 @@ def test_a_loop_steps_with_the_function_that_is_called_most_often(python, tmp_pa
     assert source(run, "jax")["state"] == "on"
 
 
+ANEW = HEAD + """
+plain = lambda w, x: jnp.mean(jnp.tanh(x @ w))
+for i in range(30):
+    f = jax.jit(jax.grad(lambda w, x: plain(w, x) * 2))
+    w = w - 0.1 * f(w, x)
+    %s
+print("%%.6f" %% float(w[0, 0]))
+"""
+
+
+@pytest.mark.parametrize("also", ("pass", "jax.jit(plain)(w, x)", "jax.jit(lambda w: w + 1)(w)"))
+def test_a_function_that_is_made_anew_each_time_makes_a_step_each_time(python, tmp_path, also):
+    run = tmp_path / "run"
+    record_program(run, python, ANEW % also, "--control-steps=0")
+    assert len(table(run, "steps")) == 29  # the first is the one before all steps
+
+
+CALLED = HEAD + """
+def host(value):
+    return value + sum([i & 7 for i in range(400_000)])
+for i in range(30):
+    CALLS
+jax.effects_barrier()
+"""
+
+
+@pytest.mark.parametrize("calls", (
+    "jax.jit(lambda v: jax.pure_callback(host, v, v))(jnp.float32(i)).block_until_ready()",
+    "jax.experimental.io_callback(host, w[0, 0], w[0, 0])",
+    "jax.debug.callback(host, w[0, 0])"))
+def test_python_that_a_compiled_function_calls_is_python(python, tmp_path, calls):
+    run = tmp_path / "run"
+    program = CALLED.replace("CALLS", calls).replace("import jax\n", "import jax\n"
+                                                     "import jax.experimental\n", 1)
+    record_program(run, python, program, "--control-steps=0", "--plan=full")
+    called = next(row for row in table(run, "functions") if row["name"] == "callback")
+    assert called["layer"] == "python"
+    assert called["count"] == 30
+
+
 def test_annotations_are_the_steps_where_the_program_has_them(python, tmp_path):
     run = tmp_path / "run"
     record_program(run, python, ANNOTATED, "--control-steps=0")

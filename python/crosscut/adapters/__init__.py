@@ -42,6 +42,8 @@ ADAPTERS = {
     "jax._src.profiler": ("jax", "install_profiler"),
     "jax._src.compiler": ("jax", "install_compiler"),
     "jax._src.pjit": ("jax", "install_jit"),
+    "jax._src.callback": ("jax", "install_callbacks"),
+    "jax._src.debugging": ("jax", "install_callbacks"),
     "gymnasium.core": ("gymnasium", "install_environments"),
     "gymnasium.vector.vector_env": ("gymnasium", "install_vectors"),
     "stable_baselines3.common.base_class": ("stable_baselines3", "install_algorithms"),

@@ -20,8 +20,10 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from crosscut import _patches, _record, _source_state
+from crosscut import _patches, _record, _source_state, _wrap
 from crosscut.adapters import operations, own_profiles, profiles
+
+_PYTHON = _wrap.LAYERS.index("python") + 1
 
 
 def _for_the_program(module: ModuleType) -> ModuleType:
@@ -156,6 +158,15 @@ def install_jit(module: ModuleType) -> None:
         _record.source_state("operations", _version(), "failed",
                              "jitted functions: this jaxlib calls them in another way")
     _ours.on_undo(_pycalls.unpatch_jit)
+
+
+def install_callbacks(module: ModuleType) -> None:
+    """The program's Python that a compiled function calls is Python, wherever it runs: on the
+    thread that called the function, or on one of XLA's."""
+    ops, span = _shared(), _record.span("callback", _PYTHON)
+    for name in ("pure_callback_impl", "io_callback_impl", "debug_callback_impl"):
+        if function := vars(module).get(name):
+            ops.replace(module, name, ops.around(function, span=span))
 
 
 def uninstall() -> None:

@@ -167,8 +167,11 @@ class _Operations(operations.Operations):
         """What a run of the engine is called from now on, with what prepares it."""
         self._backward.undo()
         function = self._run_backward()
+        theirs = os.path.join(os.path.dirname(str(self.torch.__file__)), "")
         ends = _record.backwards(self._check_modules, no_optimizer,
-                                 getattr(self.torch._C, "_current_graph_task_id", int))
+                                 getattr(self.torch._C, "_current_graph_task_id", int),
+                                 (theirs, "<frozen "),
+                                 (os.path.join(theirs, "_dynamo", ""),))
         if not _record.divert(function, self.bracket(operation, function, ends, always=True)):
             raise RuntimeError("autograd's engine is called in another way: no operation "
                                f"{operation!r}")

@@ -2,6 +2,7 @@
 // free of drift, with a block bootstrap of its influence function.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -18,7 +19,7 @@ constexpr double kTrim = 0.2;  // of each tail
 // Profiled steps on each side that make the local level. Few: a shared machine changes its speed
 // within tens of steps.
 constexpr size_t kNeighbours = 4;
-constexpr size_t kMinSteps = 5;      // of a kind, in each arm
+constexpr size_t kMinSteps = 5;      // of a kind, in each arm, and in kMinLevelBlocks
 constexpr size_t kMaxBlocks = 2000;  // of the bootstrap, in each arm
 constexpr int kReplicates = 999;
 // Control steps of two sessions of a process differ by so much (docs/accounting.md 5).
@@ -50,24 +51,34 @@ struct Arm {
   std::vector<uint32_t> block;  // by residual, ascending: its number among those of the arm
 };
 
-struct Sum {
-  double psi = 0;
-  double n = 0;
+// What the blocks of an arm, also those without alike steps, add to its trimmed mean, at most
+// kMaxBlocks of them. They sum to 0.
+struct Influence {
+  Values of_block;
+  double freedom = 0;  // blocks that have alike steps, but one
+  double variance() const {
+    return std::inner_product(of_block.begin(), of_block.end(), of_block.begin(), 0.0);
+  }
 };
 
-// The influence of each of the arm's `blocks` on the trimmed mean, at most kMaxBlocks of them.
-std::vector<Sum> Influence(const Arm& arm, size_t blocks, const Trimmed& t) {
+// Requires: alike steps lie in two blocks at least.
+Influence InfluenceOf(const Arm& arm, size_t blocks, const Trimmed& t) {
   const size_t per = (blocks + kMaxBlocks - 1) / kMaxBlocks;
-  std::vector<Sum> sums((blocks + per - 1) / per);
+  Influence out;
+  out.of_block.resize((blocks + per - 1) / per);
+  const auto n = static_cast<double>(arm.residuals.size());
   double mean = 0;
-  for (const double r : arm.residuals) mean += std::clamp(r, t.low, t.high);
-  mean /= static_cast<double>(arm.residuals.size());
+  for (const double r : arm.residuals) mean += std::clamp(r, t.low, t.high) / n;
   for (size_t i = 0; i < arm.residuals.size(); ++i) {
-    Sum& s = sums[arm.block[i] / per];
-    s.psi += (std::clamp(arm.residuals[i], t.low, t.high) - mean) / (1 - 2 * kTrim);
-    s.n += 1;
+    const size_t block = arm.block[i] / per;
+    out.freedom += i > 0 && block != arm.block[i - 1] / per;
+    out.of_block[block] +=
+        (std::clamp(arm.residuals[i], t.low, t.high) - mean) / (1 - 2 * kTrim) / n;
   }
-  return sums;
+  // The mean that they differ from is their own.
+  const double scale = std::sqrt((out.freedom + 1) / std::max(out.freedom, 1.0));
+  for (double& psi : out.of_block) psi *= scale;
+  return out;
 }
 
 class Random {  // splitmix64
@@ -86,15 +97,12 @@ class Random {  // splitmix64
 
 // By how much the arm's location moves when its blocks are drawn anew: the same for one `seed`, as
 // what makes a block slow makes all sorts of its steps slow.
-double Redraw(const std::vector<Sum>& blocks, uint64_t seed) {
+double Redraw(const Influence& influence, uint64_t seed) {
   Random random(seed);
-  Sum total;
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    const Sum& s = blocks[random.Below(blocks.size())];
-    total.psi += s.psi;
-    total.n += s.n;
-  }
-  return total.n > 0 ? total.psi / total.n : 0;
+  const size_t blocks = influence.of_block.size();
+  double sum = 0;
+  for (size_t i = 0; i < blocks; ++i) sum += influence.of_block[random.Below(blocks)];
+  return sum;
 }
 
 // The control arm and one level's arm of alike steps.
@@ -102,7 +110,7 @@ struct Pair {
   uint8_t level = 0;
   Arm control, profiled;
   double log_ratio = 0, step_ns = 0, probe_ns = 0, timed_ns = 0;
-  std::vector<Sum> control_influence, profiled_influence;
+  Influence control_influence, profiled_influence;
   double weight() const { return static_cast<double>(profiled.residuals.size()); }
   double excess(double shift) const { return step_ns * (1 - std::exp(-(log_ratio + shift))); }
 
@@ -112,8 +120,8 @@ struct Pair {
     step_ns = Trim(profiled.ns).mean;
     probe_ns = Trim(profiled.probe_ns).mean;
     timed_ns = Trim(profiled.timed_ns).mean;
-    control_influence = Influence(control, control_blocks, c);
-    profiled_influence = Influence(profiled, profiled_blocks, p);
+    control_influence = InfluenceOf(control, control_blocks, c);
+    profiled_influence = InfluenceOf(profiled, profiled_blocks, p);
   }
 };
 
@@ -216,6 +224,23 @@ double ShiftOf(const Values& from, const Values& to) {
   return MiddleOf(std::move(shifts));
 }
 
+// How many alike steps an arm has, and in how many blocks.
+struct ArmCount {
+  size_t steps = 0;
+  int blocks = 0;
+  uint32_t last_block = 0;
+  void Add(uint32_t block) {
+    blocks += steps++ == 0 || block != last_block;
+    last_block = block;
+  }
+  bool is_enough() const { return steps >= kMinSteps && blocks >= kMinLevelBlocks; }
+};
+using ArmCounts = std::map<uint8_t, ArmCount>;
+bool IsEnough(const ArmCounts& counts, uint8_t arm) {
+  const auto at = counts.find(arm);
+  return at != counts.end() && at->second.is_enough();
+}
+
 // Steps that are alike, and the local level of each.
 struct Alike {
   std::vector<uint32_t> members;
@@ -229,7 +254,9 @@ class KindOfSteps {
       : steps_(steps), blocks_(blocks) {
     for (const uint32_t i : members) {
       uint8_t arm = 0;
-      if (ArmOf(steps[i], arm)) lengths_[arm].push_back(LogLength(steps[i]));
+      if (!ArmOf(steps[i], arm)) continue;
+      lengths_[arm].push_back(LogLength(steps[i]));
+      counts_[arm].Add(blocks.of_step[i]);
     }
     whole_.members = std::move(members);
     for (auto& [arm, lengths] : lengths_) std::sort(lengths.begin(), lengths.end());
@@ -237,15 +264,15 @@ class KindOfSteps {
 
   // Every profiled level against the control steps; too few of either: nothing.
   std::vector<Pair> Compare() {
-    if (Count(lengths_, 0) < kMinSteps || !FindReference()) return {};
+    if (!IsEnough(counts_, 0) || !FindReference()) return {};
     whole_.local = LocalLevels(steps_, whole_.members, reference_);
     FindGroups();
     std::vector<Pair> pairs;
     for (const auto& [arm, lengths] : lengths_) {
-      if (arm == 0 || lengths.size() < kMinSteps) continue;
+      if (arm == 0 || !IsEnough(counts_, arm)) continue;
       const size_t before = pairs.size();
       for (const Group& group : groups_) {
-        if (group.has(arm)) pairs.push_back(PairOf(arm, group.alike));
+        if (IsEnough(group.counts, arm)) pairs.push_back(PairOf(arm, group.alike));
       }
       if (pairs.size() == before) pairs.push_back(PairOf(arm, whole_));
     }
@@ -255,23 +282,14 @@ class KindOfSteps {
  private:
   struct Group {
     Alike alike;
-    std::map<uint8_t, size_t> count;  // by arm
-    bool has(uint8_t arm) const {
-      const auto at = count.find(arm);
-      return at != count.end() && at->second >= kMinSteps;
-    }
+    ArmCounts counts;
   };
-
-  static size_t Count(const std::map<uint8_t, Values>& lengths, uint8_t arm) {
-    const auto at = lengths.find(arm);
-    return at == lengths.end() ? 0 : at->second.size();
-  }
 
   // The profiled level with most steps.
   bool FindReference() {
     for (const auto& [arm, lengths] : lengths_) {
       if (arm == 0 || IsSwitchArm(arm)) continue;
-      if (lengths.size() > Count(lengths_, reference_) || reference_ == 0) reference_ = arm;
+      if (reference_ == 0 || lengths.size() > lengths_[reference_].size()) reference_ = arm;
     }
     return reference_ != 0;
   }
@@ -296,10 +314,11 @@ class KindOfSteps {
       if (!ArmOf(steps_[i], arm)) continue;
       const size_t group = groups.Of(LogLength(steps_[i]) - shift[steps_[i].level]);
       groups_[group].alike.members.push_back(i);
-      ++groups_[group].count[arm];
+      groups_[group].counts[arm].Add(blocks_.of_step[i]);
     }
     for (Group& group : groups_) {
-      if (!group.has(0) || !group.has(reference_)) return groups_.clear();
+      const bool enough = IsEnough(group.counts, 0) && IsEnough(group.counts, reference_);
+      if (!enough) return groups_.clear();
       group.alike.local = LocalLevels(steps_, group.alike.members, reference_);
     }
   }
@@ -323,6 +342,7 @@ class KindOfSteps {
   Alike whole_;
   std::vector<Group> groups_;          // empty: all are alike
   std::map<uint8_t, Values> lengths_;  // by arm: logarithms, sorted
+  ArmCounts counts_;
   uint8_t reference_ = 0;
 };
 
@@ -378,9 +398,23 @@ void Count(const std::vector<StepSample>& steps, const std::vector<uint32_t>& bl
   }
 }
 
+// Degrees of freedom of the pairs' excess (Satterthwaite's): those of the sort of steps whose
+// blocks leave most of it open. A sort may come in few blocks, and take long.
+double FreedomOf(const std::vector<Pair>& pairs) {
+  double sum = 0, squares = 0;
+  for (const Pair& p : pairs) {
+    for (const Influence* of : {&p.control_influence, &p.profiled_influence}) {
+      const double variance = std::pow(p.weight() * p.step_ns, 2) * of->variance();
+      sum += variance;
+      squares += variance * variance / of->freedom;
+    }
+  }
+  return squares > 0 ? sum * sum / squares : std::numeric_limits<double>::infinity();
+}
+
 // Half of the 95 % interval on a log scale, where the smaller arm has `fewest` blocks.
 double HalfWidth(const std::vector<Pair>& pairs, const Sums& sums, int64_t fewest) {
-  const double t = StudentFactor(static_cast<double>(fewest - 1));
+  const double t = StudentFactor(std::min(static_cast<double>(fewest - 1), FreedomOf(pairs)));
   return Combined(t * StandardError(pairs, sums.total), kControlResidual);
 }
 
@@ -463,7 +497,8 @@ Inflation MeasureInflation(const std::vector<StepSample>& steps) {
   const Sums sums = SumOf(pairs);
   if (sums.weight == 0 || sums.total <= 0) {
     out.why_not = "no kind of step has " + std::to_string(kMinSteps) +
-                  " control steps and as many profiled ones";
+                  " control steps and as many profiled ones, in " +
+                  std::to_string(kMinLevelBlocks) + " blocks each";
     return out;
   }
   out.checked = true;

@@ -213,6 +213,34 @@ TEST(MeasureInflation, ABlockOfSeveralKindsIsOne) {
   EXPECT_EQ(blocks, got.profiled_blocks);
 }
 
+// Long steps of a kind of their own, in so many blocks of control steps. Blocks differ in speed.
+TEST(MeasureInflation, StepsThatFewBlocksHaveLeaveTheIntervalAsOpenAsTheyAre) {
+  constexpr int kSeeds = 100;
+  for (const int few : {1, 2, 5, 8}) {
+    int covered = 0;
+    for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+      std::mt19937_64 random(seed);
+      std::normal_distribution<double> noise(0, 0.1);
+      std::vector<StepSample> steps;
+      for (int block = 0; block < 400; ++block) {
+        const bool control = block % 8 == 0, has_long = control ? block / 8 < few : block % 5 == 1;
+        const double speed = std::exp(noise(random));
+        for (int i = 0; i < 6; ++i) {
+          StepSample s;
+          s.level = control ? 0 : 1;
+          s.kind = has_long && i > 0;
+          s.ns = std::llround((s.kind == 1 ? 5e7 : 1e6) * speed * std::exp(noise(random) / 10));
+          steps.push_back(s);
+        }
+      }
+      const Inflation got = MeasureInflation(steps);
+      ASSERT_TRUE(got.checked) << got.why_not;
+      covered += got.low <= 1 && 1 <= got.high;
+    }
+    EXPECT_GE(covered, kSeeds * 85 / 100) << few;
+  }
+}
+
 Inflation Measured(double ratio, double low, double high) {
   Inflation i;
   i.checked = true;

@@ -48,6 +48,7 @@ class Matching {
   void MatchByPlace(const Members& members);
   // All calls of `row` are one collective, if they are as many as the group has ranks.
   void TakeRow(std::vector<uint32_t> row, size_t ranks);
+  bool SizesDiffer(const std::vector<uint32_t>& row) const;
   bool Together(const std::vector<uint32_t>& row) const;
   void FindWaits(Collective* collective) const;
   void Reject(uint32_t call, NotMatched why);
@@ -217,12 +218,30 @@ void Matching::TakeRow(std::vector<uint32_t> row, size_t ranks) {
   for (const uint32_t call : row) {
     if (calls_[call].name != first.name) return Reject(row, NotMatched::kNamesDiffer);
   }
+  if (SizesDiffer(row)) return Reject(row, NotMatched::kSizesDiffer);
   if (!Together(row)) return Reject(row, NotMatched::kApart);
+  if (first.rooted && !one_clock_) return Reject(row, NotMatched::kNoClock);
   Collective collective;
   collective.calls = std::move(row);
   collective.job = job_;
   FindWaits(&collective);
   out_->matched.push_back(std::move(collective));
+}
+
+// Where some state none, of those that do. Ranks may gather, scatter and exchange different
+// numbers.
+bool Matching::SizesDiffer(const std::vector<uint32_t>& row) const {
+  const std::string_view name = trace_.text(calls_[row[0]].name);
+  for (const std::string_view uneven : {"ather", "catter", "llToAll", "lltoall", "ll_to_all"}) {
+    if (name.find(uneven) != name.npos) return false;
+  }
+  int64_t bytes = -1;
+  for (const uint32_t call : row) {
+    if (calls_[call].bytes < 0) continue;
+    if (bytes >= 0 && calls_[call].bytes != bytes) return true;
+    bytes = calls_[call].bytes;
+  }
+  return false;
 }
 
 // Who waits for the last to come cannot leave before.
@@ -241,8 +260,6 @@ void Matching::FindWaits(Collective* collective) const {
   collective->waited_ns.assign(n, 0);
   collective->saved_ns.assign(n, 0);
   const auto call = [&](size_t i) -> const CollectiveCall& { return calls_[collective->calls[i]]; };
-  if (call(0).rooted && !one_clock_) return;
-  collective->waits_known = true;
   // How late each one came: by the clock, or by how much less than others it stayed.
   const auto late = [&](size_t i) { return one_clock_ ? call(i).begin_ns : -call(i).duration(); };
   size_t first = 0, last = 0;
@@ -291,8 +308,10 @@ const char* NotMatchedName(NotMatched why) {
     case NotMatched::kRankMissing: return "rank missing";
     case NotMatched::kCountsDiffer: return "counts differ";
     case NotMatched::kNamesDiffer: return "names differ";
+    case NotMatched::kSizesDiffer: return "sizes differ";
     case NotMatched::kApart: return "not at the same time";
     case NotMatched::kAmbiguous: return "rank there twice";
+    case NotMatched::kNoClock: return "it has a root, the ranks no common clock";
   }
   return "";
 }

@@ -28,7 +28,6 @@ struct Collective {
   uint32_t last = 0;               // into `calls`: who came last
   int64_t skew_ns = 0;             // from who came first to who came last
   int64_t transfer_ns = 0;         // from then on to the first end of those that had not left
-  bool waits_known = false;        // else the five above say nothing
   trace::ProcessId job = {};       // who started its ranks; none: all of its group are of one job
 };
 
@@ -38,10 +37,11 @@ enum class NotMatched : uint8_t {
   kRankMissing,     // not all ranks of the group have it
   kCountsDiffer,
   kNamesDiffer,
-  kApart,      // on a common clock, they were not in it at the same time
-  kAmbiguous,  // several ranks of the trace have the same number
+  kSizesDiffer,  // of one in which all ranks move as many bytes
+  kApart,        // on a common clock, they were not in it at the same time
+  kAmbiguous,    // several ranks of the trace have the same number
+  kNoClock,      // it has a root, and nothing says who came last
 };
-inline constexpr size_t kNotMatched = 7;
 const char* NotMatchedName(NotMatched why);
 
 struct Unmatched {

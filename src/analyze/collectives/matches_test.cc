@@ -187,6 +187,27 @@ TEST(Collectives, WhoSendsABroadcastIsNotTakenForLateWhereNoClockSays) {
   EXPECT_THAT(Rows(trace, "stragglers"), ElementsAre("rank0 a 1 5 0 0 0", "rank1 a 1 0 1 5 0"));
   trace.clock = "not known";
   EXPECT_THAT(Rows(trace, "stragglers"), IsEmpty());
+  EXPECT_THAT(Rows(trace, "collectives"), IsEmpty());
+  EXPECT_THAT(Rows(trace, "unmatched_collectives"),
+              ElementsAre("rank0 a gloo:broadcast it has a root, the ranks no common clock 1",
+                          "rank1 a gloo:broadcast it has a root, the ranks no common clock 1"));
+}
+
+TEST(Collectives, OfWhichRanksStateOtherSizesAreComparedOnlyWhereRanksMay) {
+  const auto trace = [](const std::string& name, const char* elements) {
+    std::string other = Call(30, 100, "a", 0, {2, name});
+    other.replace(other.find("nelems\" 10"), 10, std::string("nelems\" ") + elements);
+    return Parse(kTrace + Rank(0, 900) + Call(0, 100, "a", 0, {2, name}) + Rank(1, 900) + other);
+  };
+  EXPECT_THAT(Rows(trace("gloo:all_reduce", "20"), "unmatched_collectives"),
+              ElementsAre("rank0 a gloo:all_reduce sizes differ 1",
+                          "rank1 a gloo:all_reduce sizes differ 1"));
+  EXPECT_THAT(Rows(trace("gloo:all_reduce", "10"), "unmatched_collectives"), IsEmpty());
+  for (const std::string name : {"gloo:all_gather", "gloo:all_to_all"}) {
+    EXPECT_THAT(Rows(trace(name, "20"), "unmatched_collectives"), IsEmpty());
+    EXPECT_EQ(testing::Compute(trace(name, "20"), "collectives").integers("bytes")[0], 80)
+        << "the most that a rank states";
+  }
 }
 
 TEST(Collectives, OfKernelsThatStateNoGroupThoseOfANameAreCompared) {

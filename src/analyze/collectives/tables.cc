@@ -29,15 +29,6 @@ struct Straggler {
   std::map<uint32_t, std::vector<Interval>> made_wait;  // by who waited
 };
 
-// Calls visit(collective, its calls) for those whose waits are known.
-template <class Visit>
-void ForEachKnown(const Context& context, Visit visit) {
-  const auto& calls = context.Shared<CollectiveCalls>().calls;
-  for (const Collective& c : context.Shared<Collectives>().matched) {
-    if (c.waits_known) visit(c, calls);
-  }
-}
-
 Interval WaitOf(const CollectiveCall& call, int64_t waited) {
   return {call.begin_ns, call.begin_ns + waited};
 }
@@ -56,12 +47,12 @@ Table CollectiveCallsTable(const trace::Trace& trace, const Context& context) {
   }
   std::vector<int64_t> waited(calls.size(), kMissing);
   std::vector<trace::ProcessId> last(calls.size());
-  ForEachKnown(context, [&](const Collective& c, const std::vector<CollectiveCall>&) {
+  for (const Collective& c : context.Shared<Collectives>().matched) {
     for (size_t i = 0; i < c.calls.size(); ++i) {
       waited[c.calls[i]] = c.waited_ns[i];
       last[c.calls[i]] = calls[c.calls[c.last]].process;
     }
-  });
+  }
   TableRows table("collective_calls", Text("process"), Integer("rank"), Text("group"), Text("name"),
                   Text("kind"), Integer("seq"), Integer("step"), Text("operation"), Text("place"),
                   Integer("begin_ns"), Integer("ns"), Integer("waited_ns"), Text("last"),
@@ -83,17 +74,20 @@ Table CollectivesTable(const trace::Trace& trace, const Context& context) {
     std::map<uint32_t, int64_t> last;  // by process
   };
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Row> by_name;  // group, name, job
-  ForEachKnown(context, [&](const Collective& c, const std::vector<CollectiveCall>& calls) {
+  const auto& calls = context.Shared<CollectiveCalls>().calls;
+  for (const Collective& c : context.Shared<Collectives>().matched) {
     const CollectiveCall& first = calls[c.calls[0]];
     Row& row = by_name[{first.group.value, first.name.value, c.job.value}];
+    int64_t bytes = -1;  // the most that a rank states
+    for (const uint32_t call : c.calls) bytes = std::max(bytes, calls[call].bytes);
     ++row.count;
     row.ranks = std::max(row.ranks, static_cast<int64_t>(c.calls.size()));
-    AddTo(&row.bytes, first.bytes < 0 ? kTooMuch : first.bytes);
+    AddTo(&row.bytes, bytes < 0 ? kTooMuch : bytes);
     row.transfer += c.transfer_ns;
     row.skew += c.skew_ns;
     for (const int64_t ns : c.waited_ns) row.waited += ns;
     ++row.last[calls[c.calls[c.last]].process.value];
-  });
+  }
   TableRows table("collectives", Text("group"), Text("name"), Integer("count"), Integer("ranks"),
                   Integer("bytes"), Integer("transfer_ns"), Integer("skew_ns"),
                   Integer("waited_ns"), Text("last"), Integer("last_count"), Real("bytes_per_s"),
@@ -115,7 +109,8 @@ Table CollectivesTable(const trace::Trace& trace, const Context& context) {
 
 Table StragglersTable(const trace::Trace& trace, const Context& context) {
   std::map<std::pair<uint32_t, uint32_t>, Straggler> rows;  // by process, group
-  ForEachKnown(context, [&](const Collective& c, const std::vector<CollectiveCall>& calls) {
+  const auto& calls = context.Shared<CollectiveCalls>().calls;
+  for (const Collective& c : context.Shared<Collectives>().matched) {
     const CollectiveCall& last = calls[c.calls[c.last]];
     Straggler& straggler = rows[{last.process.value, last.group.value}];
     ++straggler.last;
@@ -127,7 +122,7 @@ Table StragglersTable(const trace::Trace& trace, const Context& context) {
       row.waited.push_back(WaitOf(call, c.waited_ns[i]));
       straggler.made_wait[call.process.value].push_back(WaitOf(call, c.waited_ns[i]));
     }
-  });
+  }
   for (const Unmatched& u : context.Shared<Collectives>().unmatched) {
     const auto row = rows.find({u.process.value, u.group.value});
     if (row != rows.end() && u.why != NotMatched::kPair) row->second.unmatched += u.count;
@@ -152,9 +147,10 @@ Table StragglerStepsTable(const trace::Trace&, const Context& context) {
     std::map<uint32_t, int64_t> last;
   };
   std::map<std::pair<int64_t, uint32_t>, Step> steps;  // number, job
-  ForEachKnown(context, [&](const Collective& c, const std::vector<CollectiveCall>& calls) {
+  const auto& calls = context.Shared<CollectiveCalls>().calls;
+  for (const Collective& c : context.Shared<Collectives>().matched) {
     const CollectiveCall& last = calls[c.calls[c.last]];
-    if (last.step < 0) return;
+    if (last.step < 0) continue;
     Step& step = steps[{last.step, c.job.value}];
     ++step.collectives;
     ++step.last[last.process.value];
@@ -165,7 +161,7 @@ Table StragglerStepsTable(const trace::Trace&, const Context& context) {
       step.waited[who].push_back(wait);
       step.made[last.process.value][who].push_back(wait);
     }
-  });
+  }
   TableRows table("straggler_steps", Integer("step"), Text("process"), Integer("made_wait_ns"),
                   Integer("waited_ns"), Integer("collectives"), Integer("last_count"), Text("job"));
   for (auto& [key, it] : steps) {

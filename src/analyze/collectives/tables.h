@@ -16,12 +16,12 @@ namespace crosscut::analyze {
 // row for each call.
 Table CollectiveCallsTable(const trace::Trace& trace, const Context& context);
 
-// group, name, count, ranks, bytes (of one rank, summed; missing: not stated of all), transfer_ns
-// (from the last to come to the first to leave of those that are in it then, summed), skew_ns (from
-// the first to come to the last, summed), waited_ns (summed over ranks), last (the process that
-// came last most often), last_count, bytes_per_s (bytes over transfer_ns), job (who started the
-// ranks, where jobs beside each other call their groups the same; "": else). Collectives of which
-// all ranks are here.
+// group, name, count, ranks, bytes (of the rank that states most, summed; missing: of one no rank
+// does), transfer_ns (from the last to come to the first to leave of those that are in it then,
+// summed), skew_ns (from the first to come to the last, summed), waited_ns (summed over ranks),
+// last (the process that came last most often), last_count, bytes_per_s (bytes over transfer_ns),
+// job (who started the ranks, where jobs beside each other call their groups the same; "": else).
+// Collectives of which all ranks are here.
 Table CollectivesTable(const trace::Trace& trace, const Context& context);
 
 // process, group, collectives, waited_ns (in which it waited for another rank), last_count (how

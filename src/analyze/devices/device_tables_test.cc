@@ -19,6 +19,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 using testing::Parse;
 using testing::Rows;
 
@@ -259,8 +260,7 @@ span exchange 10 90 comm
               ::testing::Contains("p device communication exchange 1 80"));
 }
 
-TEST(CriticalPath, FollowsAQueueOfKernelsAndTheThreadThatWorks) {
-  const trace::Trace trace = Parse(R"(# crosscut trace
+constexpr std::string_view kQueue = R"(# crosscut trace
 process p window=0..100
 thread main tid=1 main lead
 span forward 0 20 framework
@@ -276,7 +276,10 @@ span k1 30 70 device
 in 1 30
 span k2 72 90 device
 in 2 72
-)");
+)";
+
+TEST(CriticalPath, FollowsAQueueOfKernelsAndTheThreadThatWorks) {
+  const trace::Trace trace = Parse(kQueue);
   EXPECT_THAT(
       Rows(trace, "critical_path_segments"),
       ElementsAre("p host framework forward main 0 20", "p host framework work backward 20 22",
@@ -285,6 +288,14 @@ in 2 72
                   "p queued computation k2 s 70 72", "p device computation k2 s 72 90",
                   "p host runtime cudaDeviceSynchronize main 90 95", "p unknown - - - 95 100"));
   EXPECT_THAT(Rows(trace, "critical_path"), ::testing::Contains("p device computation k1 1 40"));
+}
+
+TEST(CriticalPath, WorkFollowsWhatEndedBeforeItAlsoBesideLongerWorkOfItsStream) {
+  std::string text(kQueue);
+  text.insert(text.find("span k1"), "span long 29 99 device\n");
+  EXPECT_THAT(Rows(Parse(text), "critical_path_segments"),
+              IsSupersetOf({"p device computation k1 s 30 70", "p queued computation k2 s 70 72",
+                            "p device computation k2 s 72 90"}));
 }
 
 TEST(Memory, PeaksFollowTheAllocatorsOwnTotals) {

@@ -1,10 +1,14 @@
 #include "src/analyze/time/critical_path.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
+#include <queue>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "src/analyze/columns.h"
 #include "src/analyze/devices/device_waits.h"
@@ -90,18 +94,24 @@ class Walk {
   static uint64_t Key(TrackId track, SpanIndex span) { return uint64_t{track.value} << 32 | span; }
   bool may_move() const { return moves_ < kMostMoves; }
 
-  // The work on the same stream that ended last before each began.
+  // The work on the same stream that ended last before each began. Work of one may overlap.
   void FindPredecessors() {
+    using End = std::pair<int64_t, uint32_t>;  // when, of which
+    struct Stream {
+      std::priority_queue<End, std::vector<End>, std::greater<>> runs;
+      uint32_t ended = kNoEvent;
+    };
     before_.assign(work_->events.size(), kNoEvent);
-    std::map<std::pair<int64_t, int64_t>, uint32_t> last;
+    std::map<std::pair<int64_t, int64_t>, Stream> streams;
     for (uint32_t i = 0; i < work_->events.size(); ++i) {
       const DeviceEvent& event = work_->events[i];
       if (!event.work()) continue;
-      const auto [at, first] = last.emplace(std::pair(event.device, event.stream), i);
-      if (first) continue;
-      const bool ended = work_->events[at->second].end_ns <= event.begin_ns;
-      if (ended) before_[i] = at->second;
-      if (event.end_ns >= work_->events[at->second].end_ns) at->second = i;
+      auto& [runs, ended] = streams[{event.device, event.stream}];
+      for (; !runs.empty() && runs.top().first <= event.begin_ns; runs.pop()) {
+        ended = runs.top().second;
+      }
+      before_[i] = ended;
+      runs.emplace(event.end_ns, i);
     }
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 namespace crosscut::analyze {
 namespace {
@@ -28,15 +29,25 @@ Frame TakeInnermost(std::string_view* stack) {
   return {frame.substr(0, colon), name.substr(name.rfind('.') + 1)};
 }
 
+// The last of them of the main thread, which ends behind all others.
+bool IsOfEnd(std::string_view function) {
+  return function == "join" || function == "_wait_for_tstate_lock" || function == "_shutdown";
+}
+
 }  // namespace
 
 bool AwaitsThread(std::string_view stack) {
   const Frame frame = TakeInnermost(&stack);
   if (frame.file != "threading.py") return false;
-  if (frame.function == "join" || frame.function == "_wait_for_tstate_lock") return true;
+  if (IsOfEnd(frame.function)) return true;
   if (frame.function != "wait") return false;
   const Frame caller = TakeInnermost(&stack);  // a semaphore is a lock that some may hold
   return caller.file != "threading.py" || caller.function != "acquire";
+}
+
+bool AwaitsEnd(std::string_view stack) {
+  const Frame frame = TakeInnermost(&stack);
+  return frame.file == "threading.py" && IsOfEnd(frame.function);
 }
 
 bool AwaitsFuture(std::string_view stack) {
@@ -49,13 +60,21 @@ bool AwaitsFuture(std::string_view stack) {
 }
 
 bool InWorkItem(std::string_view stack) {
-  // CPython 3.10 tells no classes.
-  constexpr std::string_view kItem = " _worker;thread.py:";
-  const size_t at = stack.find(kItem);
-  if (at == stack.npos) return false;
-  const std::string_view inside = stack.substr(at + kItem.size());
-  const std::string_view frame = inside.substr(0, inside.find(';'));
-  return frame.ends_with(" run") || frame.ends_with(".run");
+  // What stands before a frame, up to its line, and its function, of which CPython 3.10 tells no
+  // class.
+  constexpr std::pair<std::string_view, std::string_view> kItems[] = {
+      {" _worker;thread.py:", "run"},  // concurrent.futures
+      {";_asyncio.py:", "run"},        // anyio
+      {" run;pool.py:", "worker"},     // multiprocessing's, of threads
+      {".run;pool.py:", "worker"},
+      {";socketserver.py:", "process_request_thread"}};
+  return std::any_of(std::begin(kItems), std::end(kItems), [stack](const auto& item) {
+    const size_t at = stack.find(item.first);
+    if (at == stack.npos) return false;
+    const std::string_view inside = stack.substr(at + item.first.size());
+    const std::string_view frame = inside.substr(0, inside.find(';'));
+    return frame.substr(frame.find_last_of(" .") + 1) == item.second;
+  });
 }
 
 size_t BehindFrameOf(std::string_view stack, std::string_view line) {
@@ -89,6 +108,12 @@ bool AwaitsProcess(std::string_view call) {
   if (call.ends_with(" (device)")) return false;  // somebody at a terminal
   call = call.substr(0, call.find(" ("));
   return std::find(std::begin(kCalls), std::end(kCalls), call) != std::end(kCalls);
+}
+
+bool Waits(std::string_view call) {
+  constexpr std::string_view kCalls[] = {"nanosleep", "clock_nanosleep", "accept4", "connect"};
+  if (std::find(std::begin(kCalls), std::end(kCalls), call) != std::end(kCalls)) return true;
+  return call != "read" && AwaitsProcess(call);  // of a file, but for a named pipe
 }
 
 void AwaitedThreads::AddLead(Cause behind, Lead lead, const Line& line, const Blamed& blamed) {

@@ -18,11 +18,14 @@ namespace crosscut::analyze {
 // semaphore.
 bool AwaitsThread(std::string_view stack);
 
+// Whether it waits for another thread to end.
+bool AwaitsEnd(std::string_view stack);
+
 // Whether it waits for a future of concurrent.futures.
 bool AwaitsFuture(std::string_view stack);
 
 // Whether a thread with that stack works at what somebody gave to a pool of threads
-// (concurrent.futures).
+// (concurrent.futures, anyio), or answers what came in by a connection (socketserver).
 bool InWorkItem(std::string_view stack);
 
 // Where the innermost frame of a line of the program's own ends in a stack, which shows it without
@@ -42,6 +45,9 @@ bool AwaitsReader(std::string_view call);
 // Whether a thread that waits in that system call waits for another process: in a pipe, a socket,
 // or for a child's end.
 bool AwaitsProcess(std::string_view call);
+
+// Whether a thread in that system call sleeps, or waits for somebody who has no lock of its.
+bool Waits(std::string_view call);
 
 // The lead's waits for locks in one process, by what worked meanwhile: the cause that it would be
 // if the lead did it itself; kWaiting where nothing did.

@@ -15,49 +15,18 @@
 #include "src/analyze/recent.h"
 #include "src/analyze/verdict/awaited_threads.h"
 #include "src/analyze/verdict/blame_others.h"
+#include "src/analyze/verdict/called_back.h"
 #include "src/analyze/verdict/cursors.h"
 #include "src/analyze/verdict/gil_waits.h"
 #include "src/analyze/verdict/host_causes.h"
+#include "src/analyze/verdict/idle_threads.h"
 #include "src/analyze/verdict/lead_states.h"
 #include "src/analyze/verdict/native_code.h"
 #include "src/analyze/verdict/process_lines.h"
+#include "src/analyze/verdict/walks_share.h"
 
 namespace crosscut::analyze {
 namespace {
-
-trace::Interval WindowOf(const trace::Process& process) {
-  return {process.start_ns, process.end_ns};
-}
-
-// When a process's devices were at one type of work.
-std::vector<trace::Interval> TimesOf(const Context& context, uint32_t process, WorkType type) {
-  std::vector<trace::Interval> times;
-  for (const DeviceEvent& event : context.Shared<DeviceWork>().events({process})) {
-    if (event.type == type) times.push_back({event.begin_ns, event.end_ns});
-  }
-  return UnionOf(std::move(times), WindowOf(context.trace().processes[process]));
-}
-
-// What the walks of all processes share.
-struct Shared {
-  explicit Shared(const Context& context)
-      : rank_waits(RankWaits(context)), children(context.trace().processes.size()) {
-    for (const trace::StringId operation : context.Shared<Accounting>().names.operations) {
-      purposes.push_back(PurposeOf(context.trace().text(operation)));
-    }
-    for (const trace::Process& child : context.trace().processes) {
-      if (!child.parent.valid()) continue;
-      children[child.parent.value].push_back({child.start_ns, child.end_ns});
-    }
-    for (std::vector<trace::Interval>& lives : children) {
-      std::sort(lives.begin(), lives.end(),
-                [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
-    }
-  }
-  const std::vector<std::vector<RankWait>> rank_waits;
-  std::vector<Purpose> purposes;                       // by operation
-  std::vector<std::vector<trace::Interval>> children;  // when recorded processes lived, by parent
-};
 
 // Under so many samples of a cause, or below this part of them, samples split nothing.
 constexpr int64_t kFewestSamples = 20;
@@ -69,7 +38,7 @@ constexpr std::array kSplit = {Cause::kPython, Cause::kFramework, Cause::kNative
 
 class Walk {
  public:
-  Walk(const Context& context, uint32_t process, const Shared& shared, ProcessCauses* out);
+  Walk(const Context& context, uint32_t process, const WalksShare& shared, ProcessCauses* out);
   void Run();
   // While the lead waited for what other processes do for it.
   std::vector<trace::Interval> Waited(Cause cause) const;
@@ -112,15 +81,23 @@ class Walk {
   void AddOthers(const Moment& now);
   void TakeSamples(const Context& context);
   void SplitBySamples();
-  void SplitCompilation();
+  void SplitOff(const std::array<Told, kCauses>& told, Cause to);
   void SplitFiles();
+  void SplitCalledBack();
   void SplitPython();
   void SplitWaiting();
+  void SplitIdle();
   void SplitLocks();
   void SplitGil();
+  CauseSum& SumOf(Cause cause) { return out_->causes[static_cast<size_t>(cause)]; }
   // False where samples are too few, or it is too little.
   static bool IsEnough(const Told& told, const CauseSum& of);
   void Move(const Told& told, CauseSum* from, CauseSum* to, const BlamedLines& to_lines);
+  void Move(const IdleThreads::Moved& moved) {
+    auto& causes = out_->causes;
+    Move(moved.lead, &causes[static_cast<size_t>(moved.from)],
+         &causes[static_cast<size_t>(moved.to)], moved.to_lines);
+  }
 
   const trace::Trace& trace_;
   const Accounting& accounting_;
@@ -159,11 +136,13 @@ class Walk {
   size_t next_other_ = 0;
   int64_t others_in_python_ = 0;
   AwaitedThreads awaited_;
+  IdleThreads idle_;
   GilWaits gil_;
-  Told feeders_;  // samples of other threads that prepared data during work of the framework
+  bool for_gil_now_ = false;  // gil_ has the lead's stretch that came last
+  CalledBack called_back_;
 };
 
-Walk::Walk(const Context& context, uint32_t process, const Shared& shared, ProcessCauses* out)
+Walk::Walk(const Context& context, uint32_t process, const WalksShare& shared, ProcessCauses* out)
     : trace_(context.trace()),
       accounting_(context.Shared<Accounting>()),
       process_(process),
@@ -177,7 +156,8 @@ Walk::Walk(const Context& context, uint32_t process, const Shared& shared, Proce
       communicating_(TimesOf(context, process, WorkType::kCommunication)),
       children_(UnionOf(shared.children[process], WindowOf(owner_))),
       rank_waits_(shared.rank_waits[process]),
-      lines_(context, {process}) {
+      lines_(context, {process}),
+      idle_(context) {
   out_->part = events_.told;
   TakeSamples(context);
 }
@@ -190,6 +170,7 @@ void Walk::TakeSamples(const Context& context) {
       out_->knows_native |= sample.knows_native;
       if (track == owner_.lead.value) continue;
       gil_.Take(track, sample);
+      idle_.Take({track}, sample);
       if (sample.python) others_.push_back(&sample);
     }
   }
@@ -203,9 +184,7 @@ void Walk::AddOthers(const Moment& now) {
     const ThreadSample& other = *others_[next_other_];
     if (!now.told || other.at_ns < now.begin_ns) continue;
     others_in_python_ += other.runs_python();
-    if (other.feeds && now.cause == Cause::kFramework) {
-      feeders_.Add(other.line, {other.covers_ns, 1, 0});
-    }
+    called_back_.Add(now.cause, other);
     if (now.cause != Cause::kLock) continue;
     const bool at_line = other.line.kind == LineKind::kOwn || other.line.kind == LineKind::kImport;
     // Who hands work over may be between a wait and the GIL.
@@ -263,7 +242,7 @@ void Walk::Visit(const KeyInterval& key) {
 void Walk::Add(const Moment& now, uint32_t step) {
   const int64_t ns = now.end_ns - now.begin_ns;
   if (now.told) {
-    CauseSum& sum = out_->causes[static_cast<size_t>(now.cause)];
+    CauseSum& sum = SumOf(now.cause);
     sum.ns += ns;
     if (!now.hidden) sum.alone_ns += ns;
     if (now.cause == Cause::kOtherRank) {
@@ -296,7 +275,7 @@ void Walk::NameDeviceWork() {
     if (event.type != WorkType::kCopy && event.type != WorkType::kComputation) continue;
     const int64_t ns = LengthWithin(of_devices_[cause], event.begin_ns, event.end_ns);
     const trace::NameId name = trace_.tracks[event.track.value].spans.name[event.span];
-    if (ns > 0) out_->causes[static_cast<size_t>(cause)].names[name.value] += ns;
+    if (ns > 0) SumOf(cause).names[name.value] += ns;
   }
 }
 
@@ -316,22 +295,33 @@ void Walk::AddLines(const Moment& now) {
     if (unnamed) (*of_part)[Line()].Add(blamed);
     return;  // of the causes: PutDownToNoLine
   }
+  const Relatives relatives = {now.has_child, owner_.parent.valid()};
+  IdleThreads::Part part = {{},       now.cause, now.key->layers, now.lead->doing, now.lead->end_ns,
+                            relatives};
+  const LineStretch* leads = nullptr;
   const auto add = [&](const LineStretch& at, const Blamed& blamed, ProcessLines::Who who) {
     if (unnamed) (*of_part)[at.line].Add(blamed);
-    if (!now.told || now.cause != Cause::kLock) return;
     const bool other = who == ProcessLines::Who::kOther;
+    if (!now.told) return;
+    const bool nobody = who == ProcessLines::Who::kNobody;
+    if (other && !for_gil_now_) idle_.AddWork(part, *leads, at, blamed);
+    if (nobody && !for_gil_now_) idle_.AddNobody(part, *leads, blamed);
+    if (now.cause != Cause::kLock) return;
     awaited_.AddWork(BehindLead(now.key->layers), other ? at.line : Line(),
                      other ? blamed : Blamed{blamed.ns, 0, 0});
   };
   lines_.ForEach({now.begin_ns, now.end_ns}, now.key->layers, add,
                  [&](const LineStretch& at, const trace::Interval& time) {
+                   leads = &at;
+                   for_gil_now_ = false;
+                   part.time = time;
                    if (now.told) AddLeads(now, at, time);
                  });
 }
 
 void Walk::AddLeads(const Moment& now, const LineStretch& at, const trace::Interval& time) {
   const Blamed blamed = at.BlamedFor(time.begin_ns, time.end_ns);
-  CauseSum& sum = out_->causes[static_cast<size_t>(now.cause)];
+  CauseSum& sum = SumOf(now.cause);
   sum.samples += blamed.samples;
   sum.lines[at.line].Add(blamed);
   if (now.hidden) sum.hidden[at.line].Add(blamed);
@@ -357,7 +347,10 @@ void Walk::AddLeads(const Moment& now, const LineStretch& at, const trace::Inter
   // The first of these that fits: what is moved to one cause is no other's.
   if (sample.compiles && now.cause != Cause::kWaiting) {
     compiling_[static_cast<size_t>(now.cause)].Add(at.line, blamed);
+  } else if (now.cause == Cause::kPython && WaitsInNative(at)) {
+    // idle_ has it
   } else if (gil_.Add(now.cause, doing, at, blamed)) {
+    for_gil_now_ = true;
     Extend(time, &for_gil_[now.cause]);
   } else if (doing == Doing::kSleeping && now.cause == Cause::kWaiting && now.has_child &&
              sample.in_library) {
@@ -414,47 +407,52 @@ std::vector<trace::Interval> Walk::Waited(Cause cause) const {
 // Spans say that the lead was in Python, or in a call that may hand the GIL over. Where samples saw
 // it wait for a lock there while other threads ran Python half as often, that part of the time is
 // put down to the GIL (while it waits for that, one of them runs; they are not sampled at one
-// moment; samples may know it); where it waited inside the framework while threads prepared data
-// for that, to input. Python itself waits for nothing else without a span: where no other thread
-// runs it, native code that nothing wraps waits, for threads of its own. Waiting for a processor is
-// told beside the causes: it makes all of them longer, and is none.
+// moment; samples may know it). Python itself waits for nothing else without a span: where no other
+// thread runs it, native code that nothing wraps waits, for threads of its own. Waiting for a
+// processor is told beside the causes: it makes all of them longer, and is none.
 void Walk::SplitBySamples() {
-  SplitCompilation();
+  SplitOff(compiling_, Cause::kCompilation);
   SplitFiles();
-  auto& causes = out_->causes;
+  SplitCalledBack();
   int64_t locked = 0;
   for (const Cause cause : kSplit) locked += locked_[static_cast<size_t>(cause)].all.samples;
   const bool for_gil = gil_.OthersHadIt(/*otherwise=*/2 * others_in_python_ >= locked);
-  CauseSum& queue = causes[static_cast<size_t>(Cause::kPreemption)];
+  CauseSum& queue = SumOf(Cause::kPreemption);
   queue.samples = run_delay_samples_;
   queue.ns = static_cast<int64_t>(Share(run_delay_ns_, run_delay_of_ns_) *
                                   static_cast<double>(out_->program_ns()));
   for (const Cause cause : kSplit) {
-    CauseSum& source = causes[static_cast<size_t>(cause)];
+    CauseSum& source = SumOf(cause);
     const Told& told = locked_[static_cast<size_t>(cause)];
     if (!IsEnough(told, source)) continue;
-    const bool fed = feeders_.all.samples > 0 && 2 * feeders_.all.samples >= told.all.samples;
-    if (cause == Cause::kFramework && fed) {
-      Move(told, &source, &causes[static_cast<size_t>(Cause::kInput)],
-           Scaled(feeders_, told.all.ns));
-    } else if (for_gil) {
+    if (for_gil) {
       const Told& holders = holders_[static_cast<size_t>(cause)];
       const bool known = 2 * holders.all.samples >= told.all.samples;
-      Move(told, &source, &causes[static_cast<size_t>(Cause::kLock)],
-           known ? Scaled(holders, told.all.ns) : told.lines);
+      Move(told, &source, &SumOf(Cause::kLock), known ? Scaled(holders, told.all.ns) : told.lines);
     } else if (cause == Cause::kPython) {
-      Move(told, &source, &causes[static_cast<size_t>(Cause::kNative)], told.lines);
+      Move(told, &source, &SumOf(Cause::kNative), told.lines);
     }
   }
 }
 
-// What seems to be Python, operators or native code, and was a compiler's.
-void Walk::SplitCompilation() {
+// What the framework, or who loads data, waited for, and was Python on a thread of theirs.
+void Walk::SplitCalledBack() {
+  for (const Cause cause : {Cause::kFramework, Cause::kInput}) {
+    CauseSum& source = SumOf(cause);
+    Told& told = locked_[static_cast<size_t>(cause)];
+    const auto work = called_back_.For(cause, told);
+    if (!work || !IsEnough(told, source)) continue;
+    Move(told, &source, &SumOf(work->cause), work->lines);
+    told = {};
+  }
+}
+
+// What seems to be Python, operators or native code, and was something else.
+void Walk::SplitOff(const std::array<Told, kCauses>& told, Cause to) {
   for (const Cause cause : kSplit) {
-    CauseSum& source = out_->causes[static_cast<size_t>(cause)];
-    const Told& told = compiling_[static_cast<size_t>(cause)];
-    if (!IsEnough(told, source)) continue;
-    Move(told, &source, &out_->causes[static_cast<size_t>(Cause::kCompilation)], told.lines);
+    CauseSum& source = SumOf(cause);
+    const Told& part = told[static_cast<size_t>(cause)];
+    if (IsEnough(part, source)) Move(part, &source, &SumOf(to), part.lines);
   }
 }
 
@@ -462,30 +460,26 @@ void Walk::SplitCompilation() {
 // what is written to standard output, or to another file of Python's, may go into a pipe, which
 // takes no more than is read.
 void Walk::SplitFiles() {
-  CauseSum& disk = out_->causes[static_cast<size_t>(Cause::kDisk)];
+  CauseSum& disk = SumOf(Cause::kDisk);
   if (IsEnough(written_, disk)) {
-    Move(written_, &disk, &out_->causes[static_cast<size_t>(Cause::kOtherProcess)], written_.lines);
+    Move(written_, &disk, &SumOf(Cause::kOtherProcess), written_.lines);
   }
-  for (const Cause cause : kSplit) {
-    CauseSum& source = out_->causes[static_cast<size_t>(cause)];
-    const Told& told = for_file_[static_cast<size_t>(cause)];
-    if (IsEnough(told, source)) Move(told, &source, &disk, told.lines);
-  }
+  SplitOff(for_file_, Cause::kDisk);
 }
 
 // A library that sleeps, while a process lives that this one started, looks in between whether that
 // has a result. Who sleeps in a line of the program's own means to.
 void Walk::SplitWaiting() {
-  CauseSum& waiting = out_->causes[static_cast<size_t>(Cause::kWaiting)];
+  CauseSum& waiting = SumOf(Cause::kWaiting);
   polls_moved_ = IsEnough(polls_, waiting);
   if (!polls_moved_) return;
-  Move(polls_, &waiting, &out_->causes[static_cast<size_t>(Cause::kOtherProcess)], polls_.lines);
+  Move(polls_, &waiting, &SumOf(Cause::kOtherProcess), polls_.lines);
 }
 
 // Of what seems to be Python, the part that was native code which nothing wraps. What no sample saw
 // (in the kernel, in the C library) is divided as what they saw is.
 void Walk::SplitPython() {
-  CauseSum& python = out_->causes[static_cast<size_t>(Cause::kPython)];
+  CauseSum& python = SumOf(Cause::kPython);
   CauseSum known;
   known.ns = in_interpreter_.all.ns + in_native_.all.ns;
   known.samples = in_interpreter_.all.samples + in_native_.all.samples;
@@ -497,16 +491,24 @@ void Walk::SplitPython() {
   }
   Told native = in_native_;
   for (const auto& [line, blamed] : unseen) native.Add(line, PartOf(blamed, part));
-  Move(native, &python, &out_->causes[static_cast<size_t>(Cause::kNative)], native.lines);
+  Move(native, &python, &SumOf(Cause::kNative), native.lines);
 }
 
 // What the lead waited for as if for a lock, and was another thread's work.
 void Walk::SplitLocks() {
-  CauseSum& locks = out_->causes[static_cast<size_t>(Cause::kLock)];
+  CauseSum& locks = SumOf(Cause::kLock);
   for (size_t behind = 0; behind < kCauses; ++behind) {
     const auto moved = awaited_.Move(static_cast<Cause>(behind));
     if (moved.to == Cause::kLock) continue;
-    Move(moved.lead, &locks, &out_->causes[static_cast<size_t>(moved.to)], moved.to_lines);
+    Move(moved.lead, &locks, &SumOf(moved.to), moved.to_lines);
+  }
+}
+
+// What the lead waited for at lines of threads that idled as it did.
+void Walk::SplitIdle() {
+  for (IdleThreads::Moved& moved : idle_.WaitsForThreads()) {
+    if (moved.from == Cause::kLock) moved.from = awaited_.Move(Cause::kWaiting).to;
+    if (moved.from != Cause::kLock) Move(moved);  // else too little of it was such a wait
   }
 }
 
@@ -517,7 +519,7 @@ void Walk::SplitGil() {
     CauseSum& from = out_->causes[c];
     const int64_t samples = waits.lead.all.samples;
     if (samples < kFewestOfGil || Share(waits.lead.all.ns, from.ns) < kLeastPart) continue;
-    Move(waits.lead, &from, &out_->causes[static_cast<size_t>(Cause::kLock)], waits.holders);
+    Move(waits.lead, &from, &SumOf(Cause::kLock), waits.holders);
     out_->gil_samples += samples;
     auto& waited = waited_[static_cast<Cause>(c)];
     waited = Without(waited, for_gil_[static_cast<Cause>(c)]);
@@ -563,15 +565,17 @@ void Walk::Run() {
   if (!lines_.knows_any()) PutDownToNoLine();
   SplitGil();
   SplitBySamples();
+  for (const IdleThreads::Moved& moved : idle_.UntoldWaits()) Move(moved);
   SplitPython();
   SplitWaiting();
   SplitLocks();
+  SplitIdle();
 }
 
 }  // namespace
 
 Causes::Causes(const Context& context) : processes(context.trace().processes.size()) {
-  const struct Shared shared(context);
+  const WalksShare shared(context);
   struct Asked {
     uint32_t process;
     Cause cause;

@@ -94,7 +94,8 @@ TEST(GilWaits, WaitsForOtherLocksSayNothingOfTheGil) {
     for (int at = 5; at < 1000; at += 10) {
       const auto sample = [&](const std::string& line, const char* holds, const char* waits) {
         return "instant [sample] " + us(at) + "\narg covers_ns " + us(10) +
-               "\narg \"Own line\" \"" + line + "\"\narg \"Python stack\" \"" + line + "\"\n" +
+               "\narg \"Own line\" \"" + line +
+               "\"\narg \"Python stack\" \"threading.py:1002 Thread._bootstrap;" + line + "\"\n" +
                (gil ? std::string("arg \"Holds the GIL\" ") + holds + "\n" : "") + waits;
       };
       lead += sample("a.py:1 main", "0", "arg \"Waits for\" futex\n");
@@ -114,12 +115,14 @@ TEST(GilWaits, WaitsForOtherLocksSayNothingOfTheGil) {
 TEST(GilWaits, AnOperatorThatWaitsForTheGilWaitsForItsHolder) {
   for (const int known_of_ten : {3, 10}) {
     const auto us = [](int at) { return std::to_string(at) + "000000"; };
-    std::string lead = "span aten::mm 0 1000000000 framework\n", other = "thread worker tid=8\n";
+    std::string lead = "span aten::mm 0 1000000000 framework\n";
+    std::string other = "thread worker tid=8 base=python\n";
     for (int at = 5; at < 1000; at += 10) {
       const auto sample = [&](const std::string& line, const std::string& more) {
         return "instant [sample] " + us(at) + "\narg covers_ns " + us(10) +
-               "\narg \"Own line\" \"" + line + "\"\narg \"Python stack\" \"" + line + "\"\n" +
-               more + "\n";
+               "\narg \"Own line\" \"" + line +
+               "\"\narg \"Python stack\" \"threading.py:1 Thread.run;" + line + "\"\n" + more +
+               "\n";
       };
       lead += sample("a.py:1 main", "arg \"Waits for\" futex");
       if (at / 10 % 10 < known_of_ten) other += sample("a.py:7 holds", "arg \"Holds the GIL\" 1");
@@ -228,7 +231,7 @@ std::string WithoutSpans(const std::string& gil, const std::string& waits,
 
 TEST(Gil, WhoRunsWithoutItRunsNativeCode) {
   EXPECT_EQ(WithoutSpans("0", ""), "native a.py:2 f 75");
-  EXPECT_EQ(WithoutSpans("0", "nanosleep"), "native a.py:2 f 75") << "it waits in such code";
+  EXPECT_EQ(WithoutSpans("0", "madvise"), "native a.py:2 f 75") << "it waits in such code";
   EXPECT_EQ(WithoutSpans("1", ""), "python a.py:2 f 100");
   EXPECT_EQ(WithoutSpans("", ""), "python a.py:2 f 100");
   // While another thread has it, the lead may run to ask for it.

@@ -41,6 +41,16 @@ constexpr TableEntry kTables[] = {
      .explanation = "Operations by name; the time outside of them by the line of who works then: "
                     "the sample that is next to it tells, so bounds follow. The rows of a part add "
                     "up to it."},
+    {.name = "beside_steps",
+     .shows = Shows::kTime,
+     .description = "what takes long beside the steps that verdicts speak of: an evaluation",
+     .compute = BesideStepsTable,
+     .title = "Beside the steps",
+     .explanation = "Operations and lines that take a hundredth of the window or more outside of "
+                    "the observed steps, and not as they do in these: before, between and behind "
+                    "steps, and in those that the budget left out.",
+     .largest_by = "more_ns",
+     .recorded_by = kBySteps},
     {.name = "lines",
      .shows = Shows::kTime,
      .description = "each thread's time by line of the program, with bounds",

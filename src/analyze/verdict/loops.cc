@@ -14,8 +14,9 @@ constexpr int64_t kFewest = 3;
 constexpr double kLeastBefore = 0.2, kLeastOfFew = 0.15;
 // Of pairs in one step; under so many pairs they say nothing.
 constexpr double kLeastInStep = 0.15, kFewestPairs = 10;
-// Of the changes that chance alone would make.
-constexpr double kLeastChanges = 0.4;
+// Of the changes that chance alone would make, and how many deviations below it they may be: lines
+// that last longer than samples are apart change less often.
+constexpr double kLeastChanges = 0.4, kMostDeviations = 2.5;
 
 // Of pairs of both lines, how many have the first before the second, and how many there are.
 struct Pairs {
@@ -74,7 +75,9 @@ bool TakeTurns(const std::vector<Meeting>& meetings) {
   }
   if (std::min(firsts, seconds) < kFewest) return false;
   if (std::all_of(meetings.begin(), meetings.end(), [](const auto& m) { return m.step < 0; })) {
-    return changes >= kLeastChanges * 2 * firsts * seconds / (firsts + seconds);
+    const double chance = 2 * firsts * seconds / (firsts + seconds);
+    const double least = chance - kMostDeviations * std::sqrt(chance);
+    return changes >= std::max(kLeastChanges * chance, least);
   }
   const PlacePairs by_place = ByPlace(meetings);
   if (std::min(by_place.firsts, by_place.seconds) < kFewest) return false;

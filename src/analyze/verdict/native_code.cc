@@ -1,5 +1,8 @@
 #include "src/analyze/verdict/native_code.h"
 
+#include <algorithm>
+#include <string_view>
+
 namespace crosscut::analyze {
 namespace {
 
@@ -27,6 +30,18 @@ bool Enters(std::string_view stack, std::string_view file) {
   return false;
 }
 
+// What of a compiler's file does its work; "": all of it. Calls of a traced function have frames of
+// the other files, too.
+struct Compiler {
+  std::string_view file, function;
+};
+constexpr Compiler kCompilers[] = {
+    {"convert_frame.py:", ""},                                  // torch.compile
+    {"tracing_compilation.py:", " _create_concrete_function"},  // tf.function
+    {"partial_eval.py:", " trace_to_jaxpr_dynamic"},            // jax.jit traces,
+    {"pxla.py:", " lower_sharding_computation"},                // and lowers
+};
+
 }  // namespace
 
 Code CodeOf(std::string_view library) {
@@ -35,10 +50,9 @@ Code CodeOf(std::string_view library) {
 }
 
 bool Compiles(std::string_view stack) {
-  // Of TensorFlow's file, every call of a traced function has frames.
-  return Enters(stack, "convert_frame.py:") ||
-         (Enters(stack, "tracing_compilation.py:") &&
-          stack.find(" _create_concrete_function") != stack.npos);
+  return std::ranges::any_of(kCompilers, [&](const Compiler& one) {
+    return Enters(stack, one.file) && stack.find(one.function) != stack.npos;
+  });
 }
 
 bool Runs(std::string_view waits) {

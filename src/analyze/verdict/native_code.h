@@ -19,7 +19,7 @@ enum class Code : uint8_t {
 Code CodeOf(std::string_view library);
 
 // Whether, by its stack, a thread runs a compiler of a framework's that is written in Python:
-// torch.compile's, tf.function's.
+// torch.compile's, tf.function's, jax.jit's.
 bool Compiles(std::string_view stack);
 // Whether it runs code of a framework that, on a thread of its own, prepares data for the lead.
 bool Feeds(std::string_view stack);

@@ -20,28 +20,29 @@ enum class Idle : uint8_t {
 OthersWork WorkIn(const Context& context, trace::ProcessId process,
                   const std::vector<trace::Interval>& times, Idle idle);
 
-// Of those for which a process may wait. Where several work at a time, each has an equal part.
+// Of those for which a process may wait. Where several work at a time, each has an equal part. Each
+// process is walked through once, however many ask for it.
 class RelativesWork {
  public:
   // `context` must outlive it. Requires: all processes have one clock.
   explicit RelativesWork(const Context& context);
-  // Of the processes that `process` started, and theirs; where they do nothing then, of the one
-  // that started it; where that does nothing, of all others, if the trace has 64 processes at most.
-  // Work of which no line is known does not count. Many children of one process are answered fast
-  // one behind the other.
+  // Of the processes that `process` started, and theirs, in 64 generations at most; where they do
+  // nothing then, of the one that started it; where that does nothing, of all others, if the trace
+  // has 64 processes at most. Work of which no line is known does not count. Fast where many
+  // children of one process ask one behind the other, and where many ask for all.
   OthersWork In(trace::ProcessId process, const std::vector<trace::Interval>& times);
 
  private:
   std::vector<uint32_t> DescendantsOf(uint32_t process) const;
-  OthersWork Of(const std::vector<uint32_t>& processes,
-                const std::vector<trace::Interval>& times) const;
-  OthersWork OfParent(uint32_t parent, const std::vector<trace::Interval>& times);
+  const WorkPieces& PiecesOf(uint32_t process);
+  WorkIndex IndexOf(const std::vector<uint32_t>& processes);
+  OthersWork OfAllOthers(uint32_t process, const std::vector<trace::Interval>& times);
 
   const Context& context_;
-  std::vector<std::vector<uint32_t>> children_;  // by process
-  uint32_t parent_ = UINT32_MAX;                 // that was asked for last
-  int asked_ = 0;                                // in turn
-  std::unique_ptr<WorkIndex> index_;             // of it
+  std::vector<std::vector<uint32_t>> children_;            // by process
+  std::vector<std::unique_ptr<const WorkPieces>> pieces_;  // by process; null: nobody asked
+  uint32_t parent_ = UINT32_MAX;                           // that was asked for last
+  std::unique_ptr<const WorkIndex> of_parent_, of_all_;    // null: nobody asked
 };
 
 }  // namespace crosscut::analyze

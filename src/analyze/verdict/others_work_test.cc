@@ -176,60 +176,133 @@ TEST(OthersWork, HalfOfTheTimeIsEnough) {
   EXPECT_EQ(blamed(599), 0);
 }
 
-// What a few ask is found by walking, what many ask in sums: the same, at any times.
-TEST(OthersWork, ManyChildrenOfOneProcessAreToldWhatFewAre) {
-  std::mt19937 random(7);
-  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
-  constexpr int kEnd = 60'000;
-  const auto lines = [&](const std::string& file) {
-    std::string text;
-    for (int at = below(9); at < kEnd; at += 1 + below(40)) {
-      const std::string line = file + ":" + std::to_string(below(30)) + " f";
-      text += "instant [sample] " + std::to_string(at) + "\narg covers_ns 20\narg \"Own line\" \"" +
-              line + "\"\narg \"Python stack\" \"" + line + "\"\n";
+// By instant, then process: what goes on.
+using ByInstant = std::vector<std::vector<std::vector<const WorkPiece*>>>;
+constexpr int kEnd = 40'000;
+
+int Below(std::mt19937& random, int n) {
+  return static_cast<int>(random() % static_cast<unsigned>(n));
+}
+
+WorkPieces DrawPieces(std::mt19937& random) {
+  const auto below = [&](int n) { return Below(random, n); };
+  WorkPieces pieces;
+  for (int begin = below(9); begin + 20 < kEnd;) {
+    const int end = begin + 1 + below(12), threads = 1 + below(3);
+    for (int t = 0; t < threads; ++t) {
+      const Line line = {LineKind::kOwn, {static_cast<uint32_t>(below(30))}};
+      pieces.push_back({begin, end, line, trace::NameId{static_cast<uint32_t>(below(9))},
+                        static_cast<uint32_t>(threads), begin - 2 + below(16), 0});
     }
-    return text;
-  };
-  std::string parent =
-      "process train pid=7 window=0..60000\nthread main tid=7 base=python main lead\n";
-  for (int at = 0; at + 40 < kEnd;) {
-    const int begin = at + 1 + below(20), end = begin + 1 + below(20);
-    parent += "span f" + std::to_string(below(9)) + " " + std::to_string(begin) + " " +
-              std::to_string(end) + (below(4) == 0 ? " idle\n" : " framework\n");
-    at = end;
+    begin = end + std::max(0, below(9) - 5);
   }
-  parent += lines("a.py") + "thread other tid=8 base=python\n" + lines("b.py");
-  const trace::Trace trace =
-      Parse(parent + "process c parent=train window=0..60000\nthread main base=python main lead\n");
-  const Context context(trace);
-  RelativesWork many(context);
-  for (int draw = 0; draw < 20; ++draw) {
-    std::vector<trace::Interval> times;
-    for (int at = 0; at + 2 * (draw + 1) * 400 < kEnd; at = static_cast<int>(times.back().end_ns)) {
-      const int begin = at + below((draw + 1) * 400);
-      times.push_back({begin, begin + 1 + below((draw + 1) * 400)});
+  return pieces;
+}
+
+std::vector<trace::Interval> DrawTimes(std::mt19937& random, int longest) {
+  std::vector<trace::Interval> times;
+  for (int ns = Below(random, 100); ns + 2 * longest < kEnd;) {
+    const int begin = ns + Below(random, longest);
+    times.push_back({begin, begin + 1 + Below(random, longest)});
+    ns = static_cast<int>(times.back().end_ns);
+  }
+  return times;
+}
+
+struct Wanted {
+  std::map<Line, std::pair<double, int64_t>> lines;  // ns, samples
+  std::map<uint32_t, double> names;
+  int64_t known_ns = 0;
+
+  void Add(const ByInstant& all, const trace::Interval& time) {
+    for (int64_t at = time.begin_ns; at < time.end_ns; ++at) {
+      const auto& of_instant = all[static_cast<size_t>(at)];
+      double work = 0;
+      for (const auto& pieces : of_instant) work += !pieces.empty();
+      for (const auto& pieces : of_instant) {
+        for (const WorkPiece* piece : pieces) {
+          const double part = 1 / work / static_cast<double>(pieces.size());
+          lines[piece->line].first += part;
+          lines[piece->line].second += piece->sample_ns == at;
+          names[piece->name.value] += part;
+        }
+      }
+      known_ns += work > 0;
     }
-    RelativesWork few(context);
-    const OthersWork one = few.In({1}, times), other = many.In({1}, times);
-    EXPECT_GT(one.known_ns, 0);
-    EXPECT_EQ(one.known_ns, other.known_ns);
-    ASSERT_EQ(one.lines.size(), other.lines.size());
-    for (const auto& [line, blamed] : one.lines) {
-      const Blamed& same = other.lines.at(line);
-      EXPECT_EQ(blamed.samples, same.samples);
-      EXPECT_NEAR(static_cast<double>(blamed.ns), static_cast<double>(same.ns), 200);
-      EXPECT_NEAR(blamed.variance, same.variance, 1e-3 * blamed.variance + 1e-3);
+  }
+};
+
+// Instant by instant, at long times and short ones, of one process and of several.
+TEST(OthersWork, OfManyPiecesIsThatOfItsDefinition) {
+  std::mt19937 random(7);
+  for (const size_t count : {1u, 3u}) {
+    std::vector<WorkPieces> processes;
+    for (size_t p = 0; p < count; ++p) processes.push_back(DrawPieces(random));
+    std::vector<const WorkPieces*> asked;
+    ByInstant all(kEnd);
+    for (auto& of_instant : all) of_instant.resize(count);
+    for (size_t p = 0; p < count; ++p) {
+      asked.push_back(&processes[p]);
+      for (const WorkPiece& piece : processes[p]) {
+        for (int64_t at = piece.begin_ns; at < piece.end_ns; ++at) {
+          all[static_cast<size_t>(at)][p].push_back(&piece);
+        }
+      }
     }
-    ASSERT_EQ(one.names.size(), other.names.size());
-    for (const auto& [name, ns] : one.names) {
-      EXPECT_NEAR(static_cast<double>(ns), static_cast<double>(other.names.at(name)), 200);
+    const WorkIndex index(asked);
+    for (int draw = 0; draw < 20; ++draw) {
+      const std::vector<trace::Interval> times = DrawTimes(random, draw < 10 ? 40 : 1000 * draw);
+      Wanted want;
+      const OthersWork got = index.In(times);
+      for (const trace::Interval& time : times) {
+        const int64_t before_ns = want.known_ns;
+        want.Add(all, time);
+        EXPECT_EQ(got.busy->Before(time.end_ns) - got.busy->Before(time.begin_ns),
+                  want.known_ns - before_ns);
+      }
+      EXPECT_EQ(got.known_ns, want.known_ns);
+      ASSERT_EQ(got.lines.size(), want.lines.size());
+      int64_t sum = 0;
+      for (const auto& [line, blamed] : got.lines) {
+        EXPECT_NEAR(static_cast<double>(blamed.ns), want.lines[line].first, 1.01);
+        EXPECT_EQ(blamed.samples, want.lines[line].second);
+        sum += blamed.ns;
+      }
+      EXPECT_EQ(sum, want.known_ns);
+      ASSERT_EQ(got.names.size(), want.names.size());
+      for (const auto& [name, ns] : got.names) {
+        EXPECT_NEAR(static_cast<double>(ns), want.names[name], 1.01);
+      }
     }
-    for (const trace::Interval& time : times) {
-      const auto within = [&](const OthersWork& work) {
-        return work.busy->Before(time.end_ns) - work.busy->Before(time.begin_ns);
-      };
-      EXPECT_EQ(within(one), within(other));
+  }
+}
+
+// Each waits for the one that works, whoever that is, also where a thread of its own works.
+TEST(OthersWork, OfStrangersIsThatOfAllOthers) {
+  for (const bool own : {false, true}) {
+    std::string text;
+    for (int p = 0; p < 5; ++p) {
+      const std::string number = std::to_string(p);
+      text += "process p" + number + " window=0..500\nthread main base=idle lead\nspan f " +
+              std::to_string(100 * p) + " " + std::to_string(100 * p + 100) +
+              " native\ninstant [sample] " + std::to_string(100 * p + 50) +
+              "\narg covers_ns 100\narg \"Own line\" \"a.py:" + number + " f\"\n";
+      if (own && p == 0) {
+        text +=
+            "thread other base=idle\nspan g 200 300 native\ninstant [sample] 250\n"
+            "arg covers_ns 100\narg \"Own line\" \"a.py:9 g\"\n";
+      }
     }
+    const trace::Trace trace = Parse(text);
+    const Context context(trace);
+    RelativesWork others(context);
+    const OthersWork got = others.In({0}, {{150, 260}, {280, 350}});
+    std::map<std::string, int64_t> lines;
+    for (const auto& [line, blamed] : got.lines) lines[LineText(trace, line)] = blamed.ns;
+    EXPECT_EQ(lines, (std::map<std::string, int64_t>{
+                         {"a.py:1 f", 50}, {"a.py:2 f", 80}, {"a.py:3 f", 50}}))
+        << own;
+    EXPECT_EQ(got.known_ns, 180);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <string>
@@ -24,6 +25,10 @@ constexpr double kLeast = 0.01;      // of the steps: of places with less no mor
 
 bool IsPurpose(Cause cause) { return VerdictRules()[static_cast<size_t>(cause)].purpose; }
 
+bool IsWait(Cause cause) {
+  return cause == Cause::kWaiting || cause == Cause::kOtherProcess || cause == Cause::kLock;
+}
+
 // "models/net.py forward" of "models/net.py:41 forward".
 std::string FunctionOf(std::string_view line) {
   const std::string_view number = NumberOfLine(line);
@@ -42,12 +47,20 @@ bool Holds(std::string_view line, std::string_view other) {
   return line.size() < other.size();
 }
 
+// Whether the function of "net.py:41 f.<locals>.<listcomp>" is one in a line of another one.
+bool IsWithinLine(std::string_view line) {
+  constexpr std::string_view kEnds[] = {"comp>", "<genexpr>", "<lambda>"};
+  return std::any_of(std::begin(kEnds), std::end(kEnds),
+                     [line](std::string_view end) { return line.ends_with(end); });
+}
+
 // What samples saw of each line: of a trace, made once.
 class LineSamples {
  public:
   struct OfLine {
-    std::vector<std::pair<int64_t, bool>> seen;  // when, and whether in a call that runs no Python
-    std::map<uint32_t, int64_t> covered_ns;      // by StringId of the stack
+    enum class In : uint8_t { kNotKnown, kTurns, kAlone };  // kAlone: in what stands for itself
+    std::vector<std::pair<int64_t, In>> seen;               // when, and in what
+    std::map<uint32_t, int64_t> covered_ns;                 // by StringId of the stack
   };
 
   explicit LineSamples(const Context& context) {
@@ -57,13 +70,22 @@ class LineSamples {
       if (facts.samples[t].empty()) continue;
       const trace::Interval life = LifeOf(trace, {t});
       LeadCursor cursor(trace, {t}, facts.doing, life);
+      const std::vector<trace::Interval>& marks = facts.marks[trace.tracks[t].process.value];
       for (const ThreadSample& sample : facts.samples[t]) {
         OfLine& line = lines_[sample.line][trace.tracks[t].process.value];
         line.covered_ns[sample.stack.value] += sample.covers_ns;
         if (sample.at_ns < life.begin_ns || sample.at_ns >= life.end_ns) continue;
         const LeadStretch& state = cursor.At(sample.at_ns);
-        if (state.layer == trace::Layer::kOverhead) continue;
-        line.seen.emplace_back(sample.at_ns, state.name.valid() && !RunsPython(state.layer));
+        // A wait for a processor comes where a step begins, in the line that ends the one before.
+        if (state.layer == trace::Layer::kOverhead || state.doing == Doing::kPreempted) continue;
+        // A call that runs no Python or a library's, or a loop within the line. Calls are no spans
+        // where the budget left steps out.
+        const bool calls = state.name.valid() && !RunsPython(state.layer);
+        const bool alone = calls || sample.in_library || IsWithinLine(trace.text(sample.line.text));
+        const bool known = alone || LengthWithin(marks, sample.at_ns, sample.at_ns + 1) == 0;
+        line.seen.emplace_back(sample.at_ns, alone   ? OfLine::In::kAlone
+                                             : known ? OfLine::In::kTurns
+                                                     : OfLine::In::kNotKnown);
       }
     }
   }
@@ -170,15 +192,16 @@ class Maker {
 
   struct Seen {
     std::vector<std::pair<int64_t, Meeting>> at;
-    int64_t in_native = 0;  // of them
+    int64_t alone = 0, turns = 0;  // of them, LineSamples::OfLine::In
   };
   Seen SeenAt(const Place& place) const {
     Seen out;
     const auto add = [&](const Line& line) {
       samples_.ForEach(process_, line, [&](const LineSamples::OfLine& of_line) {
-        for (const auto& [at_ns, in_native] : of_line.seen) {
+        for (const auto& [at_ns, in] : of_line.seen) {
           out.at.emplace_back(at_ns, MeetingAt(at_ns));
-          out.in_native += in_native;
+          out.alone += in == LineSamples::OfLine::In::kAlone;
+          out.turns += in == LineSamples::OfLine::In::kTurns;
         }
       });
     };
@@ -187,10 +210,10 @@ class Maker {
     return out;
   }
 
-  // Calls tell lines apart that make them.
+  // Calls tell lines apart that make them, and so do loops within one.
   static bool MayTakeTurns(const Seen& a, const Seen& b) {
     for (const Seen* seen : {&a, &b}) {
-      if (2 * seen->in_native > static_cast<int64_t>(seen->at.size())) return false;
+      if (seen->alone > seen->turns) return false;
     }
     return TakeTurns(MeetingsOf(a, b));
   }
@@ -393,9 +416,9 @@ class Maker {
       }
     }
     for (size_t i = 0; i < most; ++i) {
-      if (with[i] != CauseTimes()) {
-        (*places)[i].gain = PartOfSteps(with[i], steps[i]);
-      }
+      // An event loop that runs what it calls waits for itself alone.
+      const bool calls = with[i] != CauseTimes() && !IsWait((*places)[i].cause());
+      if (calls) (*places)[i].gain = PartOfSteps(with[i], steps[i]);
     }
   }
 

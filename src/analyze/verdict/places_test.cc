@@ -335,6 +335,40 @@ TEST(Loops, LinesThatAlternateAreToldFromThoseThatFollowEachOther) {
   }
 }
 
+// Without steps: lines that last longer than samples are apart follow each other.
+TEST(Loops, LinesThatLastForSeveralSamplesAreNoLoop) {
+  int loops = 0;
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    std::mt19937_64 random(seed);
+    std::vector<Meeting> mixed, lasting;
+    for (int i = 0; i < 300; ++i) {
+      mixed.push_back({random() % 3 == 0, -1, 0});
+      lasting.push_back({i / 4 % 2 == 0, -1, 0});
+    }
+    loops += TakeTurns(mixed);
+    EXPECT_FALSE(TakeTurns(lasting));
+  }
+  EXPECT_GE(loops, 490);
+}
+
+TEST(Places, ALineThatHoldsALoopOrRunsALibraryIsOfNoOther) {
+  const auto lines = [](const std::string& second, const std::string& inner) {
+    std::string text =
+        "# crosscut trace\nprocess train pid=7 window=0..6000\n"
+        "thread main tid=7 base=python main lead\n";
+    for (int i = 0; i < 60; ++i) {
+      const std::string line = i % 2 == 0 ? "a.py:1 main" : second;
+      text += "instant [sample] " + std::to_string(50 + 100 * i) +
+              "\narg covers_ns 100\narg \"Own line\" \"" + line + "\"\narg \"Python stack\" \"" +
+              line + (i % 2 == 0 ? "" : inner) + "\"\n";
+    }
+    return Compute(Parse(text), "places").integers("lines")[0];
+  };
+  EXPECT_EQ(lines("a.py:2 main", ""), 2);
+  EXPECT_EQ(lines("a.py:2 main.<locals>.<listcomp>", ""), 1);
+  EXPECT_EQ(lines("a.py:2 main", ";decoder.py:7 decode"), 1);
+}
+
 TEST(Loops, WaitsThatNobodyTellsSeldomMakeOneOfASequence) {
   int joined = 0;
   for (uint64_t seed = 0; seed < 500; ++seed) {
@@ -398,8 +432,94 @@ TEST(Places, WaitsForAProcessorMakeNoLoopOfLinesThatFollowEachOther) {
   for (const int64_t lines : places.integers("lines")) EXPECT_EQ(lines, 1);
 }
 
+// A wait at the edge of steps is in the line that makes the edge: the last one of each step.
+TEST(Places, ASampleWithoutAProcessorIsNoMeeting) {
+  std::string text =
+      "# crosscut trace\nprocess train pid=7 window=0..24000\n"
+      "thread main tid=7 base=python main lead\n";
+  for (int at = 0; at < 24000; at += 600) {
+    const auto ns = [&](int later) { return std::to_string(at + later); };
+    const auto sample = [&](int later, const std::string& line) {
+      return "instant [sample] " + ns(later) +
+             "\narg covers_ns 200\narg \"Own line\" \"a.py:" + line + " main\"\n";
+    };
+    text += "step step " + ns(0) + " " + ns(600) + "\nspan \"(no processor)\" " + ns(0) + " " +
+            ns(100) + " idle\n" + sample(50, "2") + sample(300, "1") + sample(500, "2");
+  }
+  const Table places = Compute(Parse(text), "places");
+  ASSERT_GE(places.rows(), 2u);
+  for (const int64_t lines : places.integers("lines")) EXPECT_EQ(lines, 1);
+}
+
 TEST(Loops, TwoSamplesTellNothing) {
   EXPECT_FALSE(TakeTurns({{false, 0, 0.2}, {true, 1, 0.1}, {false, 2, 0.1}, {true, 3, 0.3}}));
+}
+
+// Python takes most where it is a part of each of many lines; the one that has most of it is an
+// operator's.
+TEST(Verdict, OfALineThatDoesMoreThanItsHeadlineTellsThatPartIsToldFirst) {
+  std::string body =
+      "span aten::mm 0 280 framework\nspan aten::add 600 800 framework\n"
+      "span time.sleep 800 1000 idle\n";
+  for (int at = 5; at < 1000; at += 10) {
+    const int line = at < 360 ? 1 : at < 600 ? at / 40 : at < 800 ? 2 : 3;
+    body += "instant [sample] " + std::to_string(at) +
+            "\narg covers_ns 10\narg \"Own line\" \"a.py:" + std::to_string(line) + " f\"\n";
+  }
+  const Table table = Compute(
+      Parse("process train pid=7 window=0..1000\nthread main tid=7 base=python main lead\n" + body),
+      "verdict");
+  EXPECT_EQ(table.texts("headline")[0], "Python-bound: Python code takes 32 % of the window.");
+  EXPECT_EQ(table.texts("blame")[0], "a.py:1 f");
+  EXPECT_EQ(table.texts("evidence")[0],
+            "Python 8.1 % of the window; the line takes 0.361 µs of 1.00 µs: no steps were found; "
+            "36 % of the window (28 % to 44 % by 36 samples): operators 28 %, Python 8 %");
+}
+
+// Of most of Python no line was seen; of a call of native code some samples were, beside it.
+TEST(Verdict, ALineThatHasLittleOfACauseAndDoesMuchElseIsNotNamed) {
+  std::string body = "span fit 0 100 native\n";
+  for (int at = 5; at < 100; at += 10) {
+    body += "instant [sample] " + std::to_string(at) +
+            "\narg covers_ns 1\narg \"Own line\" \"a.py:1 f\"\n";
+  }
+  body += "instant [sample] 101\narg covers_ns 1\narg \"Own line\" \"a.py:1 f\"\n";
+  const Table table = Compute(
+      Parse("process train pid=7 window=0..1000\nthread main tid=7 base=python main lead\n" + body),
+      "verdict");
+  EXPECT_EQ(table.texts("headline")[0], "Python-bound: Python code takes 90 % of the window.");
+  EXPECT_EQ(table.texts("blame")[0], "");
+  EXPECT_EQ(table.texts("evidence")[0], "0.900 µs of 1.00 µs: no steps were found");
+}
+
+// A line trains in each step, and compiles in one of them, which takes half of all.
+TEST(Places, WhatALineDoesInOneStepIsNoBurdenOfTheOthers) {
+  std::string text;
+  int at = 0;
+  const auto part = [&](const std::string& what, int ns, const std::string& layer,
+                        const std::string& line) {
+    text += what + " " + std::to_string(at) + " " + std::to_string(at + ns) + layer +
+            "\ninstant [sample] " + std::to_string(at + ns / 2) + "\narg covers_ns " +
+            std::to_string(ns) + "\narg \"Own line\" \"a.py:" + line + " main\"\n";
+    at += ns;
+  };
+  std::string steps;
+  for (int step = 0; step < 40; ++step) {
+    const int begin = at;
+    if (step == 20) part("op compile", 4000, "", "1");
+    part("span aten::mm", 30, " framework", "1");
+    part("span numpy.sort", 20, " native", "2");
+    part("span all_reduce", 20, " comm", "3");
+    part("span env.step", 20, " simulator", "4");
+    steps += "step step " + std::to_string(begin) + " " + std::to_string(at) +
+             " number=" + std::to_string(step) + "\n";
+  }
+  const Table table = Compute(Parse("process train pid=7 window=0.." + std::to_string(at) +
+                                    "\nthread main tid=7 base=python main lead\n" + steps + text),
+                              "verdict");
+  EXPECT_EQ(table.texts("cause")[0], "none");
+  EXPECT_EQ(table.texts("evidence")[0],
+            "the largest cause, compilation, takes 53 %, most of it in a few steps");
 }
 
 }  // namespace

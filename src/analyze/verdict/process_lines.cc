@@ -10,7 +10,8 @@ namespace crosscut::analyze {
 ThreadFacts::ThreadFacts(const Context& context)
     : doing(DoingByName(context.trace())),
       samples(context.trace().tracks.size()),
-      unknown(context.trace().processes.size()) {
+      off(context.trace().processes.size()),
+      marks(context.trace().processes.size()) {
   const trace::Trace& trace = context.trace();
   const Accounting& accounting = context.Shared<Accounting>();
   const trace::SampleReader reader(trace.strings);
@@ -18,11 +19,11 @@ ThreadFacts::ThreadFacts(const Context& context)
     for (const uint32_t t : accounting.tracks[p].host) {
       samples[t] = SamplesOf(trace, reader, trace.tracks[t]);
     }
-    unknown[p] = accounting.events[p].pauses;
-    for (const ProcessEvents::Off& off : accounting.events[p].OffTime()) {
-      unknown[p].push_back({off.begin_ns, off.end_ns});
+    off[p] = accounting.events[p].pauses;
+    for (const ProcessEvents::Off& one : accounting.events[p].OffTime()) {
+      (one.marks ? marks : off)[p].push_back({one.begin_ns, one.end_ns});
     }
-    std::sort(unknown[p].begin(), unknown[p].end(),
+    std::sort(off[p].begin(), off[p].end(),
               [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
   }
 }
@@ -42,7 +43,8 @@ std::unique_ptr<LineCursor> LinesOfThread(const Context& context, trace::TrackId
   const ThreadView thread = {trace,
                              track,
                              facts.doing,
-                             facts.unknown[process.value],
+                             facts.off[process.value],
+                             facts.marks[process.value],
                              LifeOf(trace, track),
                              steps.empty()
                                  ? trace::Interval{}
@@ -78,30 +80,50 @@ const LineStretch* ProcessLines::At(Thread* thread, int64_t at_ns, int64_t* unti
   return &stretch;
 }
 
+// The thread's stretch ends, or its life begins.
+void ProcessLines::TakeChange(Thread* thread, int64_t at_ns) {
+  const bool did = thread->now != nullptr, lives = at_ns < thread->life.end_ns;
+  if (!lives) thread->lines.reset();
+  const LineStretch* const stretch = lives ? &thread->lines->At(at_ns) : nullptr;
+  const auto may_work = [&] {
+    const LineKind kind = stretch->line.kind;
+    const bool at_line = kind == LineKind::kOwn || kind == LineKind::kImport;
+    return at_line && stretch->state.layer != trace::Layer::kNone && !WasSeenWaiting(*stretch);
+  };
+  thread->now = lives && may_work() ? stretch : nullptr;
+  if (lives) {
+    changes_.push({std::clamp(stretch->end_ns, at_ns + 1, thread->life.end_ns), thread});
+  }
+  if (did == (thread->now != nullptr)) return;
+  const auto place = std::lower_bound(
+      may_work_.begin(), may_work_.end(), thread,
+      [](const Thread* a, const Thread* b) { return a->track.value < b->track.value; });
+  if (did) {
+    may_work_.erase(place);
+  } else {
+    may_work_.insert(place, thread);
+  }
+}
+
 void ProcessLines::FindOthers(int64_t at_ns, LayerSet layers, int64_t* until_ns) {
   for (; next_other_ < others_.size() && others_[next_other_].life.begin_ns <= at_ns;
        ++next_other_) {
     Thread* const born = &others_[next_other_];
     if (born->life.end_ns <= at_ns) continue;
     born->lines = LinesOfThread(context_, born->track);
-    living_.insert(std::upper_bound(living_.begin(), living_.end(), born,
-                                    [](const Thread* a, const Thread* b) {
-                                      return a->track.value < b->track.value;
-                                    }),
-                   born);
+    TakeChange(born, at_ns);
   }
   if (next_other_ < others_.size()) {
     *until_ns = std::min(*until_ns, others_[next_other_].life.begin_ns);
   }
-  std::erase_if(living_, [at_ns](Thread* one) {
-    if (one->life.end_ns <= at_ns) one->lines.reset();
-    return one->lines == nullptr;
-  });
-  for (Thread* const other : living_) {
-    const LineStretch* stretch = At(other, at_ns, until_ns);
-    if (stretch == nullptr || !Works(*stretch, layers) || WasSeenWaiting(*stretch)) continue;
-    const LineKind kind = stretch->line.kind;
-    if (kind == LineKind::kOwn || kind == LineKind::kImport) working_.push_back(stretch);
+  while (!changes_.empty() && changes_.top().at_ns <= at_ns) {
+    Thread* const thread = changes_.top().thread;
+    changes_.pop();
+    TakeChange(thread, at_ns);
+  }
+  if (!changes_.empty()) *until_ns = std::min(*until_ns, changes_.top().at_ns);
+  for (const Thread* thread : may_work_) {
+    if (Works(*thread->now, layers)) working_.push_back(thread->now);
   }
 }
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <queue>
 #include <vector>
 
 #include "src/analyze/context.h"
@@ -16,9 +18,10 @@ namespace crosscut::analyze {
 // What the walks of all threads share, made once.
 struct ThreadFacts {
   explicit ThreadFacts(const Context& context);
-  std::vector<Doing> doing;                           // by NameId
-  std::vector<std::vector<ThreadSample>> samples;     // by track; those of host threads
-  std::vector<std::vector<trace::Interval>> unknown;  // by process: pauses, and no probes
+  std::vector<Doing> doing;                        // by NameId
+  std::vector<std::vector<ThreadSample>> samples;  // by track; those of host threads
+  // By process, in order: pauses and no probes; no probes but marks.
+  std::vector<std::vector<trace::Interval>> off, marks;
 };
 
 // The part of a thread's life in its process's window.
@@ -33,6 +36,20 @@ inline bool WasSeenWaiting(const LineStretch& stretch) {
   const bool may = stretch.state.doing == Doing::kWritingPipe ||
                    (stretch.state.layer == trace::Layer::kPython && !stretch.state.name.valid());
   return may && stretch.sample != nullptr && !stretch.sample->runs;
+}
+
+// Whether it was so in a call that waits for neither a lock nor a file: native code that nothing
+// wraps waits there.
+inline bool WaitsInNative(const LineStretch& stretch) {
+  return stretch.state.layer == trace::Layer::kPython && !stretch.state.name.valid() &&
+         stretch.sample != nullptr && stretch.sample->waits;
+}
+
+// Whether a library sleeps, which looks in between whether something is there. Who sleeps in a line
+// of the program's own means to.
+inline bool Polls(const LineStretch& stretch) {
+  return stretch.state.doing == Doing::kSleeping && stretch.sample != nullptr &&
+         stretch.sample->in_library;
 }
 
 class ProcessLines {
@@ -59,6 +76,12 @@ class ProcessLines {
     trace::TrackId track;
     trace::Interval life;
     std::unique_ptr<LineCursor> lines;
+    const LineStretch* now = nullptr;  // of another thread than the lead: where it may work
+  };
+  struct Change {
+    int64_t at_ns;
+    Thread* thread;
+    bool operator>(const Change& other) const { return at_ns > other.at_ns; }
   };
   static bool Works(const LineStretch& stretch, LayerSet layers) {
     return stretch.state.layer != trace::Layer::kNone &&
@@ -69,6 +92,7 @@ class ProcessLines {
   static const LineStretch* At(Thread* thread, int64_t at_ns, int64_t* until_ns);
   // Fills working_ with the stretches of the other threads that work then.
   void FindOthers(int64_t at_ns, LayerSet layers, int64_t* until_ns);
+  void TakeChange(Thread* thread, int64_t at_ns);
 
   const Context& context_;
   bool knows_any_ = false;
@@ -77,7 +101,9 @@ class ProcessLines {
   // thread for each of a hundred thousand requests.
   std::vector<Thread> others_;
   size_t next_other_ = 0;
-  std::vector<Thread*> living_;  // of others_, by track
+  // When the stretches of those that live end: most go on for long, so each is asked only then.
+  std::priority_queue<Change, std::vector<Change>, std::greater<>> changes_;
+  std::vector<Thread*> may_work_;  // of others_, by track
   std::vector<const LineStretch*> working_;
   LineStretch nothing_;
 };
@@ -89,9 +115,9 @@ void ProcessLines::ForEach(const trace::Interval& time, LayerSet layers, Visit v
     until = time.end_ns;
     const LineStretch* lead = At(&lead_, at, &until);
     if (lead == nullptr) lead = &nothing_;
-    const bool works = Works(*lead, layers);
+    const bool works = Works(*lead, layers) && !WaitsInNative(*lead);
     working_.clear();
-    const bool awaits = !works && lead->state.doing != Doing::kSleeping;
+    const bool awaits = !works && (lead->state.doing != Doing::kSleeping || Polls(*lead));
     if (awaits && (layers & kHostBits) != 0) FindOthers(at, layers, &until);
     visit_lead(*lead, trace::Interval{at, until});
     if (working_.empty()) {

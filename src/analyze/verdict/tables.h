@@ -26,6 +26,17 @@ Table VerdictTable(const trace::Trace& trace, const Context& context);
 // nothing tells has work "" and what "none". The longest work of a part first.
 Table PartWorkTable(const trace::Trace& trace, const Context& context);
 
+// What takes long beside the observed steps (or beside requests, where there are no steps), such as
+// an evaluation. Nothing is known of control steps.
+// process, work, what ("operation", "line"), ns (in the other parts of the window), observed_ns (in
+// the observed steps), more_ns (the part of ns that is not as in the observed steps: in left-out
+// steps what is more than there; of a line for certain, by its bounds), most_in (the part
+// of the window that has most of more_ns), line (of an operation: where samples saw the lead in it
+// then, most of the time; "": nowhere), samples (there; kMissing: none), finding (a sentence, ""
+// where more_ns is below a tenth of the window or half of ns). A row for each whose more_ns is a
+// hundredth of the window at least, the largest of a process first.
+Table BesideStepsTable(const trace::Trace& trace, const Context& context);
+
 // Each thread's time by line.
 // process, thread, line, what (as in part_work), layer (in which the thread was there; "" where
 // none is known), ns, low_ns, high_ns (95 % bounds; kMissing where no line is known), samples. The

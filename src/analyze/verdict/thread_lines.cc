@@ -30,6 +30,7 @@ uint64_t Key(uint64_t a, uint64_t b, uint64_t of) {
 StateWalk::StateWalk(const ThreadView& thread)
     : cursor_(thread.trace, thread.track, thread.doing, thread.window),
       off_(UnionOf(thread.off, thread.window)),
+      marks_(UnionOf(thread.marks, thread.window)),
       at_ns_(thread.window.begin_ns),
       end_ns_(thread.window.end_ns),
       edges_(thread.steps.begin_ns < thread.steps.end_ns
@@ -72,8 +73,9 @@ std::array<uint64_t, kKeys> StateWalk::Keys(const StateStretch& stretch) const {
                                       of_state,
                                       if_works(of_layer),
                                       if_works(kOfWork)};
+  const uint64_t part = PartOf(stretch.begin_ns) << 1 | (stretch.marks ? 1 : 0);
   for (uint64_t& key : keys) {
-    if (key != 0) key = Key(key, PartOf(stretch.begin_ns), kOfPart);
+    if (key != 0) key = Key(key, part, kOfPart);
   }
   return keys;
 }
@@ -89,8 +91,8 @@ bool StateWalk::Next(StateStretch* stretch) {
     }
     now_ = TakeState();
   }
-  *stretch = {at_ns_, now_.end_ns, off_.At(at_ns_) != nullptr, now_};
-  stretch->end_ns = std::min(stretch->end_ns, off_.Until(at_ns_));
+  *stretch = {at_ns_, now_.end_ns, off_.At(at_ns_) != nullptr, marks_.At(at_ns_) != nullptr, now_};
+  stretch->end_ns = std::min({stretch->end_ns, off_.Until(at_ns_), marks_.Until(at_ns_)});
   for (const int64_t edge : edges_) {
     if (at_ns_ < edge) stretch->end_ns = std::min(stretch->end_ns, edge);
   }

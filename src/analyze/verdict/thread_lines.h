@@ -4,7 +4,8 @@
 // What a thread does is known exactly by its spans: the call that it is in, or the Python code
 // between two calls. A sample tells the line of one instant. So a stretch asks the samples of its
 // own state, then those of a wider one, and only as far as a sample reaches. What was seen before
-// the first step, or behind the last, tells nothing of the steps. No time is shared out.
+// the first step, or behind the last, tells nothing of the steps. In steps that were left out calls
+// are no spans: these have states of their own. No time is shared out.
 #pragma once
 
 #include <array>
@@ -24,8 +25,9 @@ namespace crosscut::analyze {
 struct ThreadView {
   const trace::Trace& trace;
   trace::TrackId track;
-  const std::vector<Doing>& doing;          // by NameId
-  const std::vector<trace::Interval>& off;  // when no sample was taken: ordered, disjoint
+  const std::vector<Doing>& doing;            // by NameId
+  const std::vector<trace::Interval>& off;    // when no sample was taken: ordered, disjoint
+  const std::vector<trace::Interval>& marks;  // when calls were not recorded: likewise
   trace::Interval window;
   trace::Interval steps;  // from the first one's begin to the last one's end; none: empty
 };
@@ -33,7 +35,8 @@ struct ThreadView {
 // From begin_ns to end_ns a thread is in one state.
 struct StateStretch {
   int64_t begin_ns = 0, end_ns = 0;
-  bool off = false;  // paused, or in a control step: no sample was taken, and nothing is known
+  bool off = false;    // paused, or in a control step: no sample was taken, and nothing is known
+  bool marks = false;  // in a step that was left out: a call is part of what is around it
   LeadStretch state;
 };
 
@@ -56,7 +59,7 @@ class StateWalk {
   uint64_t PartOf(int64_t at_ns) const { return (at_ns >= edges_[0]) + (at_ns >= edges_[1]); }
 
   LeadCursor cursor_;
-  BusyCursor off_;
+  BusyCursor off_, marks_;
   int64_t at_ns_;
   const int64_t end_ns_;
   const std::array<int64_t, 2> edges_;

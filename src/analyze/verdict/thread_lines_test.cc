@@ -31,8 +31,12 @@ class ByDefinition {
     LeadCursor cursor(thread.trace, thread.track, thread.doing, window_);
     for (int64_t at = window_.begin_ns; at < window_.end_ns; ++at) {
       states_.push_back(cursor.At(at));
-      off_.push_back(std::any_of(thread.off.begin(), thread.off.end(),
-                                 [&](const auto& i) { return i.begin_ns <= at && at < i.end_ns; }));
+      const auto in = [at](const std::vector<trace::Interval>& times) {
+        return std::any_of(times.begin(), times.end(),
+                           [at](const auto& i) { return i.begin_ns <= at && at < i.end_ns; });
+      };
+      off_.push_back(in(thread.off));
+      marks_.push_back(in(thread.marks));
     }
     for (size_t i = 0; i < states_.size(); ++i) {
       keys_.push_back(KeysAt(i));
@@ -40,6 +44,7 @@ class ByDefinition {
         if (keys_[i][level] == kNoKey) continue;
         keys_[i][level].push_back(level);
         keys_[i][level].push_back(PartOf(window_.begin_ns + static_cast<int64_t>(i)));
+        keys_[i][level].push_back(marks_[i]);
       }
     }
     std::map<Key, int64_t> clocks;
@@ -143,7 +148,7 @@ class ByDefinition {
   const trace::Interval window_, steps_;
   const std::vector<ThreadSample>& samples_;
   std::vector<LeadStretch> states_;
-  std::vector<bool> off_;
+  std::vector<bool> off_, marks_;
   std::vector<std::array<Key, kKeys>> keys_;
   std::map<Key, std::vector<int64_t>> clock_;
   std::map<Key, std::vector<size_t>> at_;
@@ -166,10 +171,11 @@ TEST(ThreadLines, AreThoseOfTheirDefinitionOnAThousandTraces) {
       const trace::Interval window = {p.start_ns, p.end_ns};
       const int64_t length = window.end_ns - window.begin_ns;
       if (length <= 0) continue;
-      std::vector<trace::Interval> off;
-      if (below(2) == 0) {
+      std::vector<trace::Interval> off, marks;
+      for (std::vector<trace::Interval>* times : {&off, &marks}) {
+        if (below(2) == 0) continue;
         const int64_t begin = window.begin_ns + below(length);
-        off.push_back({begin, std::min(window.end_ns, begin + 1 + below(length))});
+        times->push_back({begin, std::min(window.end_ns, begin + 1 + below(length))});
       }
       std::vector<ThreadSample> samples(static_cast<size_t>(below(12)));
       for (ThreadSample& sample : samples) {
@@ -184,7 +190,7 @@ TEST(ThreadLines, AreThoseOfTheirDefinitionOnAThousandTraces) {
         steps.begin_ns = window.begin_ns + below(length);
         steps.end_ns = steps.begin_ns + below(length);
       }
-      const ThreadView thread = {trace, {t}, doing, off, window, steps};
+      const ThreadView thread = {trace, {t}, doing, off, marks, window, steps};
       const ByDefinition definition(thread, samples);
       LineCursor cursor(thread, samples);
       int64_t until = window.begin_ns;
@@ -218,7 +224,7 @@ std::string RandomProgram(uint64_t seed) {
   std::string steps;
   for (int i = 0; i < 3 && seed % 2 == 0; ++i) {
     steps += "step step " + std::to_string(100 + 200 * i) + " " + std::to_string(280 + 200 * i) +
-             " number=" + std::to_string(i) + " level=" + std::to_string(below(4)) + "\n";
+             " number=" + std::to_string(i) + " level=" + std::to_string(below(5)) + "\n";
   }
   for (int t = 0; t < 2; ++t) {
     text += t == 0 ? "thread main tid=7 base=python main lead\n" + steps
@@ -379,6 +385,17 @@ TEST(ThreadLines, WhatWasSeenBeforeTheFirstStepTellsNothingOfTheSteps) {
                     Sample(300, 300, "a.py:2 f") + Sample(900, 300, "a.py:3 f")),
             (Rows{"a.py:2 f line python: 600", "a.py:1 f line python: 200",
                   "a.py:3 f line python: 200"}));
+}
+
+// There are no calls in steps that were left out, so what is seen in them is Python, and tells
+// nothing of Python elsewhere; nobody looks at control steps.
+TEST(ThreadLines, StepsThatWereLeftOutHaveTheLinesThatWereSeenInThem) {
+  EXPECT_EQ(LinesOf("step step 0 200 number=0\nstep step 200 600 number=1 level=4\n"
+                    "step step 600 800 number=2 level=0\nstep step 800 1000 number=3\n" +
+                    Sample(100, 300, "a.py:1 f") + Sample(300, 300, "a.py:2 f") +
+                    Sample(500, 300, "a.py:3 f") + Sample(900, 300, "a.py:1 f")),
+            (Rows{"a.py:1 f line python: 400", "a.py:2 f line python: 201", " none python: 200",
+                  "a.py:3 f line python: 199"}));
 }
 
 TEST(ThreadLines, ImportsAndTheExitHaveNamesOfTheirOwn) {

@@ -50,14 +50,19 @@ std::vector<ThreadSample> SamplesOf(const trace::Trace& trace, const trace::Samp
     one.locked = waits == "futex";
     one.runs = Runs(waits);
     one.awaits_thread = AwaitsThread(stack);
+    one.awaits_end = AwaitsEnd(stack);
     one.awaits_future = AwaitsFuture(stack);
     one.awaits_process = AwaitsProcess(waits);
+    one.selects = waits.find("poll") != waits.npos || waits.find("select") != waits.npos;
+    one.waits = Waits(waits);
     one.awaits_reader = AwaitsReader(waits);
     one.awaits_file = AwaitsFile(waits);
     one.in_library = sample.own_line.valid() && IsInLibrary(stack, trace.text(sample.own_line));
+    one.in_subprocess = stack.find(";subprocess.py:") != stack.npos;
     one.in_item = InWorkItem(stack);
     one.compiles = Compiles(stack);
     one.feeds = sample.own_line.valid() && Feeds(stack);
+    one.called_back = sample.own_line.valid() && !track.main && !stack.starts_with("threading.py:");
     one.gil = sample.gil;
     one.knows_native = sample.library.valid();
     one.code =

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -13,6 +14,7 @@
 #include "src/analyze/figures.h"
 #include "src/analyze/intervals.h"
 #include "src/analyze/verdict/causes.h"
+#include "src/analyze/verdict/lasting.h"
 #include "src/analyze/verdict/places.h"
 #include "src/analyze/verdict/rules.h"
 #include "src/analyze/verdict/tables.h"
@@ -82,21 +84,10 @@ std::pair<double, double> BoundsOf(const ProcessCauses& causes, size_t cause) {
   return {std::max(0.0, share.value - share.half), std::min(1.0, share.value + share.half)};
 }
 
-// Whether more than a few steps have it, as far as that is known: it is worth saying without those
-// in which it takes most, half as many as the square root of all. A first step that compiles may
-// take half of a short run, and says nothing of the others.
 bool Lasts(const ProcessCauses& causes, const std::vector<int64_t>& parts) {
-  const size_t n = parts.size();
-  if (n < kFewestSteps) return true;
-  std::vector<std::pair<int64_t, int64_t>> steps;  // of it, of all
-  for (size_t i = 0; i < n; ++i) {
-    steps.emplace_back(parts[i], ProgramNs(causes.steps[i]));
-  }
-  std::sort(steps.begin(), steps.end());
-  steps.resize(n - static_cast<size_t>(std::ceil(std::sqrt(static_cast<double>(n)) / 2)));
-  int64_t part = 0, whole = 0;
-  for (const auto& [of_it, all] : steps) part += of_it, whole += all;
-  return Share(part, whole) >= kWorthSaying;
+  std::vector<int64_t> wholes;
+  for (const auto& step : causes.steps) wholes.push_back(ProgramNs(step));
+  return analyze::Lasts(parts, wholes);
 }
 
 bool Lasts(const ProcessCauses& causes, Cause cause) {
@@ -158,7 +149,8 @@ class Verdicts {
   // What is told of a process, the first first.
   std::vector<Subject> Chosen(uint32_t process) const;
   const Place* BurdenPlace(uint32_t process) const;
-  // The place with most of a cause, but for `other`; null: none is known.
+  // The place with most of a cause, but for `other`; null: none is known, or it does much else and
+  // has little of it.
   const Place* PlaceOf(uint32_t process, Cause cause, const Place* other) const;
   Row RowOf(uint32_t process, const Subject& subject, int64_t rank) const;
   // Waiting for a processor bounds nothing by itself.
@@ -200,16 +192,18 @@ class Verdicts {
 };
 
 // One that is no part of the program's purpose, and that without which a step would be a third
-// faster, whatever causes its time has. Where a cause takes more than twice as much elsewhere, that
-// is what bounds the steps.
+// faster, whatever causes its time has, but those that a few steps alone have. Where a cause takes
+// more than twice as much elsewhere, that is what bounds the steps.
 const Place* Verdicts::BurdenPlace(uint32_t process) const {
   const ProcessCauses& causes = causes_.processes[process];
+  std::array<bool, kCauses> lasts;
+  for (size_t c = 0; c < kCauses; ++c) lasts[c] = Lasts(causes, static_cast<Cause>(c));
   for (const Place& place : places_.processes[process]) {
     double burden = 0, most = 0;
     for (size_t c = 0; c < kCauses; ++c) {
       const VerdictRule& rule = VerdictRules()[c];
       if (rule.first_from > 1) continue;
-      if (!rule.purpose) burden += Share(place.causes[c], causes.program_ns());
+      if (!rule.purpose && lasts[c]) burden += Share(place.causes[c], causes.program_ns());
       most = std::max(most, Share(causes.causes[c].ns - place.causes[c], causes.program_ns()));
     }
     if (place.own.share < kBurdenFrom) break;  // the longest stand first
@@ -229,7 +223,11 @@ const Place* Verdicts::PlaceOf(uint32_t process, Cause cause, const Place* other
     if (&place == other || place.causes[c] == 0) continue;
     if (most == nullptr || place.causes[c] > most->causes[c]) most = &place;
   }
-  return most;
+  if (most == nullptr) return nullptr;
+  const auto part_of = [&](int64_t whole) { return Share(most->causes[c], whole); };
+  const bool little = part_of(most->all.ns) < kMostOfPlace &&
+                      part_of(causes_.processes[process].causes[c].ns) < kWorthListing;
+  return little ? nullptr : most;
 }
 
 std::vector<Subject> Verdicts::Chosen(uint32_t process) const {
@@ -387,8 +385,7 @@ void Verdicts::BlameName(uint32_t process, const Subject& subject, Row* row) con
   const auto [low, high] = BoundsOf(causes, static_cast<size_t>(cause));
   const double alone = part * Share(sum.alone_ns, sum.ns);  // of the cause
   row->gain = part * Share(sum.alone_ns, causes.program_ns());
-  row->low = low * alone;
-  row->high = high * alone;
+  row->low = low * alone, row->high = high * alone;
   if (cause == Cause::kPreemption) {  // its time is not told by step
     row->gain = row->share;
     row->low = row->high = std::numeric_limits<double>::quiet_NaN();
@@ -401,14 +398,20 @@ void Verdicts::BlamePlace(uint32_t process, const Subject& subject, Row* row) co
   const Place::Part& own = place.own;
   const double error = (own.high - own.low) / 2;
   row->blame = LineText(trace_, place.line);
-  row->gain = place.gain.share;
-  row->low = place.gain.low;
-  row->high = place.gain.high;
+  row->gain = place.gain.share, row->low = place.gain.low, row->high = place.gain.high;
   std::string& text = row->evidence;
-  text = AmountText(process, place.all.ns) + "; " + ShareText(own.share, error) + " of " +
-         OfText(causes) + " (" + ShareText(own.low, error) + " to " + ShareText(own.high, error) +
-         " by " + std::to_string(place.all.samples) +
-         (place.all.samples == 1 ? " sample)" : " samples)");
+  // Of a line that is more than what the headline tells, the part that this has comes first.
+  const int64_t of_cause = place.causes[static_cast<size_t>(subject.cause)];
+  const bool mixed = !subject.several && Share(of_cause, place.all.ns) < kMostOfPlace;
+  if (mixed) {
+    text = std::string(RuleOf(subject.cause).kind) + " " +
+           ShareText(Share(of_cause, causes.program_ns())) + " of " + OfText(causes) +
+           "; the line takes ";
+  }
+  text += AmountText(process, place.all.ns) + "; " + ShareText(own.share, error) + " of " +
+          OfText(causes) + " (" + ShareText(own.low, error) + " to " + ShareText(own.high, error) +
+          " by " + std::to_string(place.all.samples) +
+          (place.all.samples == 1 ? " sample)" : " samples)");
   if (place.all.samples < kFewSamples) text += ", too few to be sure of it";
   if (place.lines > 1) {
     text += ", with " + std::to_string(place.lines - 1) +
@@ -417,8 +420,7 @@ void Verdicts::BlamePlace(uint32_t process, const Subject& subject, Row* row) co
   if (place.gain.share >= own.share + kWorthTelling) {
     text += ", " + ShareText(place.gain.share, error) + " with what it calls";
   }
-  const size_t most = static_cast<size_t>(place.cause());
-  if (Share(place.causes[most], place.all.ns) < 1 - kWorthListing) {
+  if (mixed || Share(of_cause, place.all.ns) < 1 - kWorthListing) {
     text += ": " + KindsText(place, causes.program_ns(), error);
   } else {
     text += MostText(process, place, subject.cause);
@@ -453,11 +455,8 @@ Row Verdicts::RowOf(uint32_t process, const Subject& subject, int64_t rank) cons
                 context_.trace().title({others.slowest[0]});
     }
   }
-  if (subject.place != nullptr) {
-    BlamePlace(process, subject, &row);
-  } else {
-    BlameName(process, subject, &row);
-  }
+  const auto blame = subject.place != nullptr ? &Verdicts::BlamePlace : &Verdicts::BlameName;
+  (this->*blame)(process, subject, &row);
   row.evidence += slowest;
   return row;
 }

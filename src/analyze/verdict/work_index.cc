@@ -1,8 +1,41 @@
 #include "src/analyze/verdict/work_index.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace crosscut::analyze {
+namespace {
+
+// The first piece at or behind `next` that ends behind `at_ns`. Near ones are found fast.
+size_t Seek(const WorkPieces& pieces, size_t next, int64_t at_ns) {
+  size_t step = 1;
+  while (next + step <= pieces.size() && pieces[next + step - 1].end_ns <= at_ns) {
+    next += step;
+    step *= 2;
+  }
+  const auto begin = pieces.begin() + static_cast<ptrdiff_t>(next);
+  const auto end = pieces.begin() + static_cast<ptrdiff_t>(std::min(next + step, pieces.size()));
+  return static_cast<size_t>(
+      std::partition_point(begin, end, [&](const WorkPiece& p) { return p.end_ns <= at_ns; }) -
+      pieces.begin());
+}
+
+// Whole numbers that add up to the rounded sum.
+class Rounded {
+ public:
+  int64_t Next(double ns) {
+    sum_ += ns;
+    const int64_t before = given_;
+    given_ = std::llround(sum_);
+    return given_ - before;
+  }
+
+ private:
+  double sum_ = 0;
+  int64_t given_ = 0;
+};
+
+}  // namespace
 
 void BusyTimes::Add(const trace::Interval& time) {
   if (!times_.empty() && times_.back().end_ns == time.begin_ns) {
@@ -22,88 +55,141 @@ int64_t BusyTimes::Before(int64_t at_ns) const {
   return before_[last] + std::min(at_ns, times_[last].end_ns) - times_[last].begin_ns;
 }
 
-Blamed WorkIndex::Piece::Within(int64_t begin, int64_t end) const {
-  begin = std::max(begin, begin_ns);
-  end = std::min(end, end_ns);
-  const int64_t ns = end - begin, equal = ns / threads;
-  const bool has = begin <= sample_ns && sample_ns < end;
-  return {equal + (number >= threads - ns % threads ? 1 : 0), has ? 1 : 0, has ? variance : 0};
-}
-
-WorkIndex::WorkIndex(trace::Column<Piece> pieces) : pieces_(std::move(pieces)) {
+WorkIndex::WorkIndex(std::vector<const WorkPieces*> processes) : processes_(std::move(processes)) {
+  SetPaces();
+  for (const WorkPieces* pieces : processes_) {
+    for (const WorkPiece& piece : *pieces) {
+      const double passed = PassedAt(piece.end_ns) - PassedAt(piece.begin_ns);
+      entries_.push_back({&piece, passed / piece.threads});
+    }
+  }
+  std::stable_sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+    return a.piece->begin_ns < b.piece->begin_ns;
+  });
   auto busy = std::make_shared<BusyTimes>();
-  int64_t added_ns = INT64_MIN;  // of pieces of equal times one
-  for (const Piece& piece : pieces_) {
-    if (piece.begin_ns == added_ns || !MayBeBlamed(piece.line)) continue;
-    busy->Add({piece.begin_ns, piece.end_ns});
-    added_ns = piece.begin_ns;
+  int64_t until_ns = INT64_MIN;
+  for (const auto& [piece, ns] : entries_) {
+    if (piece->end_ns <= until_ns || !MayBeBlamed(piece->line)) continue;
+    busy->Add({std::max(piece->begin_ns, until_ns), piece->end_ns});
+    until_ns = piece->end_ns;
   }
   busy_ = std::move(busy);
-  for (size_t leaves = pieces_.size() / kLeaf, level = 0; leaves > 0; leaves /= 2, ++level) {
-    std::vector<Sums> sums;
+  for (size_t leaves = entries_.size() / kLeaf, level = 0; leaves > 0; leaves /= 2, ++level) {
+    std::vector<Flat> of_level;
     for (size_t i = 0; i < leaves; ++i) {
-      OthersWork work;
-      AddRange((i * kLeaf) << level, ((i + 1) * kLeaf) << level, &work);  // by the level below
-      sums.push_back(SumsOf(work));
+      Sums sums;
+      AddRange((i * kLeaf) << level, ((i + 1) * kLeaf) << level, &sums);  // by the level below
+      of_level.push_back(
+          {{sums.lines.begin(), sums.lines.end()}, {sums.names.begin(), sums.names.end()}});
     }
-    levels_.push_back(std::move(sums));
+    levels_.push_back(std::move(of_level));
   }
 }
 
-void WorkIndex::Add(const Piece& piece, const Blamed& blamed, OthersWork* out) {
-  if (piece.name.valid()) out->names[piece.name.value] += blamed.ns;
-  out->lines[piece.line].Add(blamed);
-  out->known_ns += blamed.ns;
-}
-
-void WorkIndex::Add(const Sums& sums, OthersWork* out) {
-  for (const auto& [name, ns] : sums.names) out->names[name] += ns;
-  for (const auto& [line, blamed] : sums.lines) {
-    out->lines[line].Add(blamed);
-    out->known_ns += blamed.ns;
+void WorkIndex::SetPaces() {
+  trace::Column<std::pair<int64_t, int>> changes;  // of how many processes work
+  for (const WorkPieces* pieces : processes_) {
+    for (size_t i = 0; i < pieces->size(); ++i) {
+      const WorkPiece& piece = (*pieces)[i];
+      if (i > 0 && piece.begin_ns <= (*pieces)[i - 1].end_ns) {
+        changes.back().first = piece.end_ns;  // it goes on
+        continue;
+      }
+      changes.emplace_back(piece.begin_ns, 1);
+      changes.emplace_back(piece.end_ns, -1);
+    }
+  }
+  std::sort(changes.begin(), changes.end());
+  int work = 0;
+  for (const auto& [at_ns, by] : changes) {
+    const double passed = PassedAt(at_ns);
+    work += by;
+    if (!paces_.empty() && paces_.back().at_ns == at_ns) paces_.pop_back();
+    paces_.push_back({at_ns, passed, work > 0 ? 1.0 / work : 0});
   }
 }
 
-WorkIndex::Sums WorkIndex::SumsOf(const OthersWork& work) {
-  return {{work.lines.begin(), work.lines.end()}, {work.names.begin(), work.names.end()}};
+double WorkIndex::PassedAt(int64_t at_ns) const {
+  const auto behind = std::partition_point(paces_.begin(), paces_.end(),
+                                           [&](const Pace& pace) { return pace.at_ns <= at_ns; });
+  if (behind == paces_.begin()) return 0;
+  const Pace& pace = *(behind - 1);
+  return pace.passed + pace.rate * static_cast<double>(at_ns - pace.at_ns);
 }
 
-void WorkIndex::AddRange(size_t first, size_t last, OthersWork* out) const {
+// Of what a thread did alone in the time, the sample tells as much as of the part.
+WorkIndex::Amount WorkIndex::Behind(const WorkPiece& piece, double ns, int64_t from_ns) const {
+  const bool has =
+      std::max(from_ns, piece.begin_ns) <= piece.sample_ns && piece.sample_ns < piece.end_ns;
+  const double part = ns * piece.threads / static_cast<double>(piece.end_ns - piece.begin_ns);
+  const double behind =
+      from_ns <= piece.begin_ns ? ns : (PassedAt(piece.end_ns) - PassedAt(from_ns)) / piece.threads;
+  return {behind, has ? part * part * piece.variance : 0, has ? 1 : 0};
+}
+
+void WorkIndex::Add(const WorkPiece& piece, const Amount& amount, int sign, Sums* out) {
+  if (piece.name.valid()) out->names[piece.name.value] += sign * amount.ns;
+  out->lines[piece.line].Add(amount, sign);
+}
+
+void WorkIndex::AddRange(size_t first, size_t last, Sums* out) const {
   while (first < last) {
     size_t size = 1;
-    const Sums* sums = nullptr;
+    const Flat* flat = nullptr;
     for (size_t level = 0; level < levels_.size(); ++level) {
       const size_t of_level = kLeaf << level;
       if (first % of_level != 0 || last - first < of_level) break;
       size = of_level;
-      sums = &levels_[level][first / of_level];
+      flat = &levels_[level][first / of_level];
     }
-    if (sums != nullptr) {
-      Add(*sums, out);
+    if (flat != nullptr) {
+      for (const auto& [line, amount] : flat->lines) out->lines[line].Add(amount);
+      for (const auto& [name, ns] : flat->names) out->names[name] += ns;
     } else {
-      Add(pieces_[first], pieces_[first].Within(INT64_MIN, INT64_MAX), out);
+      const auto& [piece, ns] = entries_[first];
+      Add(*piece, Behind(*piece, ns, piece->begin_ns), 1, out);
     }
     first += size;
   }
 }
 
+void WorkIndex::AddTails(int64_t at_ns, int sign, std::vector<size_t>* next, Sums* out) const {
+  for (size_t p = 0; p < processes_.size(); ++p) {
+    const WorkPieces& pieces = *processes_[p];
+    size_t i = (*next)[p] = Seek(pieces, (*next)[p], at_ns);
+    for (; i < pieces.size() && pieces[i].begin_ns < at_ns; ++i) {
+      const WorkPiece& piece = pieces[i];
+      const double ns = (PassedAt(piece.end_ns) - PassedAt(piece.begin_ns)) / piece.threads;
+      Add(piece, Behind(piece, ns, at_ns), sign, out);
+    }
+  }
+}
+
+// What begins in a time, with what goes on at its begin, without what goes on at its end.
 OthersWork WorkIndex::In(const std::vector<trace::Interval>& times) const {
+  Sums sums;
+  std::vector<size_t> next(processes_.size());
+  for (const trace::Interval& time : times) {
+    const auto from = [&](int64_t at_ns) {
+      return static_cast<size_t>(
+          std::partition_point(entries_.begin(), entries_.end(),
+                               [&](const Entry& e) { return e.piece->begin_ns < at_ns; }) -
+          entries_.begin());
+    };
+    AddTails(time.begin_ns, 1, &next, &sums);
+    AddRange(from(time.begin_ns), from(time.end_ns), &sums);
+    AddTails(time.end_ns, -1, &next, &sums);
+  }
   OthersWork out;
   out.busy = busy_;
-  for (const trace::Interval& time : times) {
-    const auto at = [&](auto before) {
-      return std::partition_point(pieces_.begin(), pieces_.end(), before) - pieces_.begin();
-    };
-    auto first = static_cast<size_t>(at([&](const Piece& p) { return p.end_ns <= time.begin_ns; }));
-    auto last = static_cast<size_t>(at([&](const Piece& p) { return p.begin_ns < time.end_ns; }));
-    const auto cut = [&](const Piece& p) {
-      return p.begin_ns < time.begin_ns || p.end_ns > time.end_ns;
-    };
-    const auto add = [&](const Piece& p) { Add(p, p.Within(time.begin_ns, time.end_ns), &out); };
-    for (; first < last && cut(pieces_[first]); ++first) add(pieces_[first]);
-    for (; first < last && cut(pieces_[last - 1]); --last) add(pieces_[last - 1]);
-    AddRange(first, last, &out);
+  Rounded of_lines, of_names;
+  double known = 0;
+  for (const auto& [line, amount] : sums.lines) {
+    out.lines[line] = {of_lines.Next(amount.ns), amount.samples, std::max(0.0, amount.variance)};
+    if (IsSampled(line.kind)) known += amount.ns;
   }
+  for (const auto& [name, ns] : sums.names) out.names[name] = of_names.Next(ns);
+  out.known_ns = std::llround(known);
   return out;
 }
 

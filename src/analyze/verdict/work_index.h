@@ -1,5 +1,5 @@
-// The work of one process through its life, summed: who waits for it asks what it does meanwhile in
-// less time than walking through it takes.
+// The work of some processes through their lives, summed: who waits for them asks what they do
+// meanwhile in less time than walking through it takes.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,18 @@ class BusyTimes {
   trace::Column<int64_t> before_;  // of each: how much lies before it
 };
 
+// What a thread does at a line.
+struct WorkPiece {
+  int64_t begin_ns, end_ns;
+  Line line;
+  trace::NameId name;    // none: no span
+  uint32_t threads = 1;  // of the process, that work then and share the time
+  int64_t sample_ns;     // when a sample tells the line
+  double variance;       // that it brings; of samples elsewhere none
+};
+// Of a process in order of time: disjoint or of equal times.
+using WorkPieces = trace::Column<WorkPiece>;
+
 // What other processes do at some times.
 struct OthersWork {
   std::map<uint32_t, int64_t> names;  // ns by NameId of the innermost span with a layer
@@ -36,38 +48,59 @@ struct OthersWork {
   std::shared_ptr<const BusyTimes> busy;
 };
 
+// Where several of the processes work at a time, each has an equal part of it, and its threads of
+// that.
 class WorkIndex {
  public:
-  // What a thread does at a line.
-  struct Piece {
-    int64_t begin_ns, end_ns;
-    Line line;
-    trace::NameId name;                // none: no span
-    uint32_t threads = 1, number = 0;  // that work then and share the time; which of them it is
-    int64_t sample_ns;                 // when a sample tells the line
-    double variance;                   // that it brings; of samples elsewhere none
-    Blamed Within(int64_t begin, int64_t end) const;
-  };
-  // Requires: it is in order of time; pieces are disjoint or of equal times.
-  explicit WorkIndex(trace::Column<Piece> pieces);
-  // What goes on at `times`, which are disjoint and in order. Each costs O(kLeaf + lines * log)
-  // time.
+  // The pieces, which must outlive it, by process.
+  explicit WorkIndex(std::vector<const WorkPieces*> processes);
+  // What goes on at `times`, which are disjoint and in order. Each costs O(kLeaf + (lines +
+  // processes) * log) time.
   OthersWork In(const std::vector<trace::Interval>& times) const;
 
  private:
   static constexpr size_t kLeaf = 512;  // pieces
-  struct Sums {
-    std::vector<std::pair<Line, Blamed>> lines;
-    std::vector<std::pair<uint32_t, int64_t>> names;
+  // Not yet in whole numbers.
+  struct Amount {
+    double ns = 0, variance = 0;
+    int64_t samples = 0;
+    void Add(const Amount& more, int sign = 1) {
+      ns += sign * more.ns;
+      variance += sign * more.variance;
+      samples += sign * more.samples;
+    }
   };
-  static void Add(const Piece& piece, const Blamed& blamed, OthersWork* out);
-  static void Add(const Sums& sums, OthersWork* out);
-  static Sums SumsOf(const OthersWork& work);
-  // All of pieces [first, last).
-  void AddRange(size_t first, size_t last, OthersWork* out) const;
+  struct Sums {
+    std::map<Line, Amount> lines;
+    std::map<uint32_t, double> names;
+  };
+  struct Flat {  // Sums, in less memory
+    std::vector<std::pair<Line, Amount>> lines;
+    std::vector<std::pair<uint32_t, double>> names;
+  };
+  // From at_ns on, time passes at that rate for each of those who work.
+  struct Pace {
+    int64_t at_ns;
+    double passed, rate;
+  };
+  struct Entry {
+    const WorkPiece* piece;
+    double ns;  // its part of the time
+  };
+  void SetPaces();
+  double PassedAt(int64_t at_ns) const;
+  // What the piece has from `from_ns` on.
+  Amount Behind(const WorkPiece& piece, double ns, int64_t from_ns) const;
+  static void Add(const WorkPiece& piece, const Amount& amount, int sign, Sums* out);
+  // All of entries [first, last).
+  void AddRange(size_t first, size_t last, Sums* out) const;
+  // Behind `at_ns`, of the pieces that go on then; `next`: by process, those behind it.
+  void AddTails(int64_t at_ns, int sign, std::vector<size_t>* next, Sums* out) const;
 
-  trace::Column<Piece> pieces_;
-  std::vector<std::vector<Sums>> levels_;  // of kLeaf pieces, of 2 kLeaf, ...; whole ones
+  std::vector<const WorkPieces*> processes_;
+  trace::Column<Pace> paces_;
+  trace::Column<Entry> entries_;           // by begin
+  std::vector<std::vector<Flat>> levels_;  // of kLeaf entries, of 2 kLeaf, ...; whole ones
   std::shared_ptr<const BusyTimes> busy_;
 };
 

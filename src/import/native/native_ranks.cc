@@ -46,9 +46,23 @@ bool Launches(const trace::Trace& trace, trace::ProcessId process) {
   return false;
 }
 
+// Whether Python's multiprocessing calls a process so: "SpawnProcess-1 (work)".
+bool IsDefault(std::string_view name) {
+  constexpr std::string_view kMethods[] = {"", "Fork", "Spawn", "ForkServer"};
+  constexpr std::string_view kKinds[] = {"Process-", "PoolWorker-"};
+  for (const std::string_view method : kMethods) {
+    if (!name.starts_with(method)) continue;
+    for (const std::string_view kind : kKinds) {
+      if (name.substr(method.size()).starts_with(kind)) return true;
+    }
+  }
+  return false;
+}
+
 bool IsRank(const trace::Trace& trace, trace::ProcessId id) {
   const trace::Process& process = trace.processes[id.value];
-  if (RankOf(trace, process).empty() || !Fact(trace, process, "process_name").empty()) return false;
+  const std::string_view own_name = Fact(trace, process, "process_name");
+  if (RankOf(trace, process).empty() || !(own_name.empty() || IsDefault(own_name))) return false;
   return !Helps(trace, process) && !Launches(trace, id);
 }
 

@@ -7,9 +7,10 @@
 
 namespace crosscut::import {
 
-// Names a process "rank N" if it states that it is one of several ranks and has not set a name for
-// itself. Its children, which inherit what it states, and its launcher keep their names. An actor
-// of Ray that the program gave no name is "CLASS (rank N)". Requires: parents are linked.
+// Names a process "rank N" if it states that it is one of several ranks and nobody has set a name
+// for it, which Python's multiprocessing does for all. Its children, which inherit what it states,
+// and its launcher keep their names. An actor of Ray that the program gave no name is "CLASS (rank
+// N)". Requires: parents are linked.
 void NameRanks(trace::Trace* trace);
 
 // Workers of Ray that ended without stopping, but in no operation, count as complete. Returns the

@@ -40,6 +40,18 @@ TEST(NativeRanks, TheOnlyRankKeepsItsNameAsDoesOneThatNamedItself) {
               ElementsAre("train.py", "actor"));
 }
 
+TEST(NativeRanks, TheNameThatMultiprocessingGivesIsNone) {
+  const auto rank = [](const std::string& number, const std::string& name) {
+    return "process p" + number + " parent=main window=0..9 name=\"" + name + "\"\nmeta rank " +
+           number + "\nmeta world_size 4\nmeta rank_from init_process_group\nmeta process_name \"" +
+           name + "\"\n";
+  };
+  EXPECT_THAT(Names("process main window=0..9 name=train.py\n" +
+                    rank("0", "SpawnProcess-1 (spawn._wrap)") + rank("1", "Process-2:1 (work)") +
+                    rank("2", "ForkPoolWorker-3") + rank("3", "Process of mine")),
+              ElementsAre("train.py", "rank 0", "rank 1", "rank 2", "Process of mine"));
+}
+
 TEST(NativeRanks, ChildrenOfARankAndLaunchersAreNone) {
   EXPECT_THAT(Names("process agent window=0..9 name=run.py\n"
                     "meta rank 3\nmeta world_size 4\nmeta rank_from SLURM_PROCID\n"

@@ -25,7 +25,18 @@ PROGRAMS = {
     "by hand": ("loss(data()).backward(); update()", 60 - 3),
     "a run of the engine in another": (
         "checkpoint(loss, data(), use_reentrant=True).backward(); update()", 60 - 3),
-    "gradients that the program asks for": ("torch.autograd.grad(loss(data()), parameters)", 0),
+    "gradients that the program asks for": (
+        "torch.autograd.grad(loss(data()), parameters)", 60 - 3),
+    "gradients of a function": (
+        "torch.func.grad(lambda x: loss(x))(data().detach())", 60 - 3),
+    "two models": (
+        "loss(data()).backward(); update()\n    loss(data()).backward(); update()", 60 - 1),
+    "gradients for another end": (
+        "torch.autograd.grad(loss(data()), parameters)\n    loss(data()).backward(); update()",
+        60 - 1),
+    "what a compiler differentiates": (
+        "i or setattr(torch, 'f', torch.compile(loss, backend='aot_eager', dynamic=False));"
+        " torch.f(torch.randn(2 + i // 10, 8))", 0),
     "an optimizer that steps late": (
         "optimizer = i and optimizer or torch.optim.SGD(parameters, 0.1); "
         "loss(data()).backward(); (i + 1) % 20 or optimizer.step()", 3),

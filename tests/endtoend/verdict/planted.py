@@ -238,7 +238,9 @@ clocked("faults.py", ("native", "python"), """
     thread_result: native @thread_part
     thread_sleep: waiting @sleep_part
     thread_join: python @python_part
+    threads_joined: waiting @joined_part
     thread_event: waiting lock @event_part
+    native_select: waiting
     gil_called: lock
     child: other-process
     child_output: other-process
@@ -276,6 +278,7 @@ clocked("jax_faults.py", ("python", "native", "framework", "compilation"), """
     jax_python: python
     jax_sleep: waiting
     jax_augment: native
+    jax_callback: python @jax_callback_part
     jax_save: disk native python
 """, TENSORFLOW)
 clocked("keras_faults.py", ("python", "native", "framework", "compilation"), """

@@ -14,7 +14,7 @@ def judge(case, folder, planted):
 
 
 @pytest.mark.parametrize("name", ["input", "python", "gc", "disk", "process", "threads", "workers",
-                                  "gil-called",
+                                  "gil-called", "threads-joined", "native-select",
                                   "opencl-copies", "engine"])
 def test_the_verdict_names_the_fault_and_its_line(name, tmp_path):
     for folder, planted in (("planted", True), ("twin", False)):

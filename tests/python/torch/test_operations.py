@@ -145,9 +145,11 @@ def updates(count):
      {"step": 20}),
     ("for _ in range(20): infers(3, net); net(x).sum().backward()", {"step": 20 - 3}),
     ("infers(60, net); updates(20)", {"inference step": 60 - 7 + 1, "step": 20}),
+    ("infers(60, net)\nfor _ in range(20): net(x).sum().backward()",
+     {"inference step": 60 - 7 + 1, "step": 20 - 3}),
     ("crosscut.step(); infers(60, net); reads()", {"step": 1}),
 ], ids=["one model", "two in turn", "batches", "batches that are used", "evaluates", "gradients",
-        "learns later", "declared"])
+        "learns later", "learns later by hand", "declared"])
 def test_what_repeats_in_a_program_without_updates_is_a_step(record, tmp_path, program, found):
     script = tmp_path / "repeats.py"
     script.write_text("import crosscut\n" + REPEATS + program)

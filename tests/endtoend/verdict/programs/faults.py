@@ -242,6 +242,22 @@ def thread_join():
     return TOOK.pop()
 
 
+def joined_part():
+    time.sleep(0.06)  # HERE
+
+
+def threads_joined():
+    threads = [threading.Thread(target=joined_part) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def native_select():
+    ctypes.CDLL(None).poll(None, 0, 12)  # HERE
+
+
 def event_part():
     time.sleep(0.012)  # HERE
     EVENT.set()

@@ -32,6 +32,20 @@ def jax_augment():
     numpy.sort(DATA[:150_000])  # HERE
 
 
+def jax_callback_part(value):
+    sum([i & 7 for i in range(200_000)])  # HERE
+    return value
+
+
+@jax.jit
+def calls_back(x):
+    return jax.pure_callback(jax_callback_part, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+
+def jax_callback():
+    calls_back(x).block_until_ready()
+
+
 def jax_save():
     numpy.save(FILE, numpy.ones(2_000_000))  # HERE
 

@@ -1,0 +1,202 @@
+#include "src/analyze/verdict/idle_threads.h"
+
+#include <algorithm>
+
+#include "src/analyze/verdict/process_lines.h"
+#include "src/trace/layers.h"
+
+namespace crosscut::analyze {
+namespace {
+
+constexpr int64_t kFewest = 3;  // samples, and waits
+// They are seen in a third of the lead's waits: half of the life of threads that live for one
+// request is over before their first sample.
+constexpr int64_t kLeastSeen = 3;
+// A thread is told to have ended where its last event is, which may be behind who waited for it.
+constexpr int64_t kEndsLateNs = 5'000'000;
+
+// When a thread was last at work, asked forwards in time.
+class LastWork {
+ public:
+  LastWork(const Context& context, trace::TrackId track)
+      : life_(LifeOf(context.trace(), track)),
+        cursor_(context.trace(), track, context.Shared<ThreadFacts>().doing, life_),
+        last_ns_(life_.begin_ns) {}
+  // How long before. Requires: it is in the thread's life.
+  int64_t Before(int64_t at_ns) {
+    while (next_ns_ <= at_ns && next_ns_ < life_.end_ns) {
+      const LeadStretch& now = cursor_.At(next_ns_);
+      const bool works = trace::IsOfHost(now.layer) && now.layer != trace::Layer::kIdle;
+      if (works) last_ns_ = now.end_ns;
+      next_ns_ = now.end_ns;
+    }
+    return std::max<int64_t>(at_ns - last_ns_, 0);
+  }
+  const trace::Interval& life() const { return life_; }
+
+ private:
+  const trace::Interval life_;
+  LeadCursor cursor_;
+  int64_t last_ns_, next_ns_ = life_.begin_ns;
+};
+
+// Of a child that is recorded the causes know more.
+bool IsUntold(const IdleThreads::Part& part, const LineStretch& lead) {
+  if (part.cause == Cause::kWaiting) return Polls(lead) && !part.relatives.child;
+  return part.cause == Cause::kPython && WaitsInNative(lead) && !lead.sample->compiles;
+}
+
+}  // namespace
+
+void IdleThreads::Take(trace::TrackId track, const ThreadSample& sample) {
+  // Whether it idles its spans tell; it may be seen as it wakes.
+  const bool counts = !sample.locked && sample.line.kind == LineKind::kOwn;
+  if (counts) candidates_.push_back({&sample, track});
+}
+
+void IdleThreads::AddWork(const Part& part, const LineStretch& lead, const LineStretch& other,
+                          const Blamed& blamed) {
+  if (!IsUntold(part, lead)) return;
+  Untold& untold = untold_[part.cause == Cause::kWaiting]
+                          [static_cast<size_t>(BehindLead(Bit(other.state.layer)))];
+  Blamed of_lead = {blamed.ns, 0, 0};
+  if (part.time.begin_ns >= counted_ns_) {  // its sample counts once, however many work
+    of_lead = lead.BlamedFor(part.time.begin_ns, part.time.end_ns);
+    of_lead.ns = blamed.ns;
+    counted_ns_ = part.time.end_ns;
+  }
+  untold.lead.Add(lead.line, of_lead);
+  untold.to_lines[other.line].Add(blamed);
+}
+
+void IdleThreads::AddNobody(const Part& part, const LineStretch& lead, const Blamed& blamed) {
+  const ThreadSample* const sample = lead.sample;
+  if (IsUntold(part, lead) && part.cause == Cause::kPython) {
+    const bool sleeps = !sample->awaits_process;
+    const bool nobody = sample->selects && !part.relatives.child && !part.relatives.parent;
+    const Cause cause = sleeps || nobody ? Cause::kWaiting : Cause::kOtherProcess;
+    Untold& untold = untold_[0][static_cast<size_t>(cause)];
+    untold.lead.Add(lead.line, blamed);
+    untold.to_lines[lead.line].Add(blamed);
+    if (!sleeps) AddIdle({part.time, Wait::kAny, part.end_ns}, cause, lead.line, blamed);
+    return;
+  }
+  if (BehindLead(part.layers) != Cause::kWaiting) return;
+  if (part.cause == Cause::kWaiting && part.doing == Doing::kSelecting && sample != nullptr &&
+      sample->in_subprocess) {
+    for_child_.Add(lead.line, blamed);
+    return;
+  }
+  const bool locks = part.doing == Doing::kLocking || part.doing == Doing::kAwaitingThread;
+  const bool any = part.doing == Doing::kSelecting || part.doing == Doing::kAwaitingProcess;
+  if (any || IsUntold(part, lead)) {
+    AddIdle({part.time, Wait::kAny, part.end_ns}, part.cause, lead.line, blamed);
+  } else if (locks && sample != nullptr && sample->awaits_thread && !sample->awaits_future) {
+    const Wait wait = sample->awaits_end ? Wait::kEnd : Wait::kThread;
+    AddIdle({part.time, wait, part.end_ns}, part.cause, lead.line, blamed);
+  }
+}
+
+void IdleThreads::AddIdle(const Idle& idle, Cause cause, const Line& line, const Blamed& blamed) {
+  const auto wait = static_cast<size_t>(idle.wait);
+  leads_[wait][static_cast<size_t>(cause)].Add(line, blamed);
+  idle_ns_[wait] += idle.time.end_ns - idle.time.begin_ns;
+  const bool goes_on = !idle_.empty() && idle_.back().time.end_ns == idle.time.begin_ns &&
+                       idle_.back().wait == idle.wait && idle_.back().end_ns == idle.end_ns;
+  if (goes_on) {
+    idle_.back().time.end_ns = idle.time.end_ns;
+  } else {
+    idle_.push_back(idle);
+  }
+}
+
+void IdleThreads::Seen::Add(const ThreadSample& sample, size_t at, const Idle& in) {
+  told.Add(sample.line, {sample.covers_ns, 1, 0});
+  if (sample.awaits_process && !sample.selects) process_ns += sample.covers_ns;
+  if (at != idle) of_idle_ns = 0;
+  idle = at;
+  const int64_t before = of_idle_ns;
+  of_idle_ns = std::min(in.time.end_ns - in.time.begin_ns, of_idle_ns + sample.covers_ns);
+  covered_ns += of_idle_ns - before;
+}
+
+// A thread that does something of its own now and then is as often at work in the middle of a wait
+// as at its end; who ends it was at work just before, however late the lead gets a processor.
+bool IdleThreads::Wakes(trace::TrackId track) const {
+  LastWork work(context_, track);
+  int64_t waits = 0, of_ends = 0, of_middles = 0, last_end = INT64_MIN;
+  for (const Idle& idle : idle_) {
+    const int64_t begin = idle.time.begin_ns, end = std::min(idle.end_ns, work.life().end_ns);
+    if (idle.wait == Wait::kEnd || idle.end_ns <= last_end) continue;
+    if (begin < work.life().begin_ns || idle.end_ns > work.life().end_ns + kEndsLateNs) continue;
+    last_end = idle.end_ns;
+    of_middles += work.Before(begin + (end - begin) / 2);
+    of_ends += work.Before(end);
+    ++waits;
+  }
+  return waits >= kFewest && 2 * of_ends < of_middles;
+}
+
+bool IdleThreads::IsAwaited(const Candidate& candidate, const Idle& idle,
+                            std::vector<int8_t>* wakes) const {
+  if (candidate.sample->in_item && idle.wait != Wait::kThread) return true;
+  if (idle.wait == Wait::kEnd) {
+    return LifeOf(context_.trace(), candidate.track).end_ns <= idle.end_ns + kEndsLateNs;
+  }
+  int8_t& known = (*wakes)[candidate.track.value];
+  if (known < 0) known = Wakes(candidate.track) ? 1 : 0;
+  return known != 0;
+}
+
+std::vector<IdleThreads::Moved> IdleThreads::UntoldWaits() const {
+  std::vector<Moved> out;
+  if (for_child_.all.ns > 0) {
+    out.push_back({Cause::kWaiting, Cause::kOtherProcess, for_child_, for_child_.lines});
+  }
+  for (const Cause from : {Cause::kPython, Cause::kWaiting}) {
+    for (size_t c = 0; c < kCauses; ++c) {
+      const Untold& untold = untold_[from == Cause::kWaiting][c];
+      if (untold.lead.all.ns == 0) continue;
+      out.push_back({from, static_cast<Cause>(c), untold.lead, untold.to_lines});
+    }
+  }
+  return out;
+}
+
+std::vector<IdleThreads::Moved> IdleThreads::WaitsForThreads() const {
+  std::vector<Moved> out;
+  if (idle_.empty() || candidates_.empty()) return out;
+  std::vector<Candidate> candidates = candidates_;
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const auto& a, const auto& b) { return a.sample->at_ns < b.sample->at_ns; });
+  std::array<Seen, kWaits> sleep, all;  // who sleeps goes before who waits for others
+  std::vector<int8_t> wakes(context_.trace().tracks.size(), -1);
+  size_t at = 0;
+  for (const Candidate& candidate : candidates) {
+    const ThreadSample& sample = *candidate.sample;
+    while (at < idle_.size() && idle_[at].time.end_ns <= sample.at_ns) ++at;
+    if (at == idle_.size()) break;
+    const Idle& idle = idle_[at];
+    if (sample.at_ns < idle.time.begin_ns || !IsAwaited(candidate, idle, &wakes)) continue;
+    const auto wait = static_cast<size_t>(idle.wait);
+    all[wait].Add(sample, at, idle);
+    if (!sample.awaits_process) sleep[wait].Add(sample, at, idle);
+  }
+  for (size_t w = 0; w < kWaits; ++w) {
+    const auto enough = [&](const Seen& seen) {
+      return seen.told.all.samples >= kFewest && kLeastSeen * seen.covered_ns >= idle_ns_[w];
+    };
+    const Seen& seen = enough(sleep[w]) ? sleep[w] : all[w];
+    if (!enough(seen)) continue;
+    const Cause to =
+        2 * seen.process_ns > seen.told.all.ns ? Cause::kOtherProcess : Cause::kWaiting;
+    for (size_t c = 0; c < kCauses; ++c) {
+      const Told& lead = leads_[w][c];
+      if (lead.all.ns == 0) continue;
+      out.push_back({static_cast<Cause>(c), to, lead, Scaled(seen.told, lead.all.ns)});
+    }
+  }
+  return out;
+}
+
+}  // namespace crosscut::analyze

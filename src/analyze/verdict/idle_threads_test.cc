@@ -1,0 +1,156 @@
+#include "src/analyze/verdict/idle_threads.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "src/analyze/testing/test_trace.h"
+#include "src/analyze/verdict/awaited_threads.h"
+
+namespace crosscut::analyze {
+namespace {
+
+using testing::Compute;
+using testing::Parse;
+
+std::string Ms(int at) { return std::to_string(at) + "000000"; }
+
+std::string SampleAt(int at, const std::string& line, const std::string& stack,
+                     const std::string& waits, int covers = 20) {
+  return "instant [sample] " + Ms(at) + "\narg covers_ns " + Ms(covers) + "\narg \"Own line\" \"" +
+         line + "\"\narg \"Python stack\" \"" + stack + "\"\n" +
+         (waits.empty() ? "" : "arg \"Waits for\" \"" + waits + "\"\n");
+}
+
+std::string FirstOf(const std::string& lead, const std::string& others) {
+  const Table table = Compute(Parse("process train pid=7 window=0.." + Ms(1000) +
+                                    "\nthread main tid=7 base=python main lead\n" + lead + others),
+                              "verdict");
+  return table.texts("cause")[0] + " " + table.texts("blame")[0];
+}
+
+// The first cause and line where the lead is in `call` from 20 to 50, 60 to 90, ..., seen there
+// with a stack that ends in `inner`, and a thread sleeps at its line 5 but for 2 ms that begin
+// `before` ms before the end of each; seen with a stack that begins with `outer`.
+std::string WhileOneSleeps(const std::string& call, const std::string& inner, int before,
+                           const std::string& outer = "a.py:4 work") {
+  std::string lead, other = "thread worker tid=8 base=python\n";
+  for (int at = 20; at < 980; at += 40) {
+    lead += "span " + call + " " + Ms(at) + " " + Ms(at + 30) + " idle\n" +
+            SampleAt(at + 10, "a.py:1 main", "a.py:1 main" + inner, "futex", 30);
+    other += "span time.sleep " + Ms(at - 8 - before) + " " + Ms(at + 30 - before) + " idle\n" +
+             SampleAt(at + 12, "a.py:5 nap", outer + ";a.py:5 nap", "clock_nanosleep", 30);
+  }
+  return FirstOf(lead, other);
+}
+
+TEST(IdleThreads, WhoWakesTheLeadIsWhatItWaitsFor) {
+  const std::string lock = "threading.Lock.acquire", wait = ";threading.py:327 Condition.wait";
+  EXPECT_EQ(WhileOneSleeps(lock, wait, 1), "waiting a.py:5 nap") << "it works at its end";
+  EXPECT_EQ(WhileOneSleeps("socket.recv", ";socket.py:7 readinto", 1), "waiting a.py:5 nap");
+  EXPECT_EQ(WhileOneSleeps(lock, "", 1), "lock a.py:1 main") << "of a lock others leave it";
+}
+
+TEST(IdleThreads, WhoSleepsForItselfIsNot) {
+  std::string lead, other = "thread worker tid=8 base=python\n";
+  for (int at = 20; at < 980; at += 40) {
+    lead += "span threading.Lock.acquire " + Ms(at) + " " + Ms(at + 20) + " idle\n" +
+            SampleAt(at + 10, "a.py:1 main", "a.py:1 main;threading.py:327 wait", "futex");
+  }
+  for (int at = 0; at < 980; at += 13) {  // whenever its time comes
+    other += "span time.sleep " + Ms(at) + " " + Ms(at + 12) + " idle\n" +
+             SampleAt(at + 6, "a.py:5 nap", "a.py:5 nap", "clock_nanosleep", 12);
+  }
+  EXPECT_EQ(FirstOf(lead, other), "waiting a.py:1 main");
+}
+
+TEST(IdleThreads, WhatAPoolOrAServerGaveAThreadIsWaitedFor) {
+  const std::string begin = "threading.py:1002 Thread._bootstrap;";
+  const auto of = [&](const std::string& outer) {
+    return WhileOneSleeps("socket.recv", ";socket.py:7 readinto", 15, begin + outer);
+  };
+  EXPECT_EQ(of("a.py:4 work"), "other-process a.py:1 main");
+  EXPECT_EQ(of("threading.py:9 Thread.run;socketserver.py:691 ThreadingMixIn.process_request_thread"
+               ";socketserver.py:361 BaseServer.finish_request"),
+            "waiting a.py:5 nap");
+  EXPECT_EQ(of("threading.py:9 Thread.run;thread.py:81 _worker;thread.py:58 _WorkItem.run"),
+            "waiting a.py:5 nap");
+  EXPECT_EQ(of("threading.py:1045 Thread._bootstrap_inner;_asyncio.py:1124 WorkerThread.run"),
+            "waiting a.py:5 nap");
+}
+
+// Of three threads that sleep, the joined one ends where the join does, and another goes on.
+TEST(IdleThreads, WhoIsJoinedIsWhatItsEndIsWaitedFor) {
+  std::string lead = "span threading.Lock.acquire " + Ms(10) + " " + Ms(900) + " idle\n";
+  std::string joined = "thread joined tid=8 base=python life=0.." + Ms(899) + "\n";
+  std::string goes_on = "thread beats tid=9 base=python\n";
+  joined += "span time.sleep 1 " + Ms(898) + " idle\n";
+  goes_on += "span time.sleep 1 " + Ms(999) + " idle\n";
+  for (int at = 20; at < 890; at += 20) {
+    lead += SampleAt(at, "a.py:1 main", "a.py:1 main;threading.py:1092 Thread.join", "futex");
+    joined += SampleAt(at + 1, "a.py:5 nap", "a.py:5 nap", "clock_nanosleep");
+    goes_on += SampleAt(at + 2, "a.py:9 beat", "a.py:9 beat", "clock_nanosleep");
+  }
+  EXPECT_EQ(FirstOf(lead, joined + goes_on), "waiting a.py:5 nap");
+  EXPECT_EQ(FirstOf(lead, goes_on), "waiting a.py:1 main");
+}
+
+std::string InNative(const std::string& waits, const std::string& others) {
+  std::string lead;
+  for (int at = 10; at < 1000; at += 20) {
+    lead += SampleAt(at, "a.py:1 main", "a.py:1 main", waits) + "arg \"Holds the GIL\" 0\n";
+  }
+  return FirstOf(lead, others);
+}
+
+TEST(IdleThreads, NativeCodeThatWaitsIsNeitherPythonNorNativeCode) {
+  EXPECT_EQ(InNative("epoll_wait", ""), "waiting a.py:1 main");
+  EXPECT_EQ(InNative("clock_nanosleep", ""), "waiting a.py:1 main");
+  EXPECT_EQ(InNative("recvfrom", ""), "other-process a.py:1 main");
+  EXPECT_EQ(InNative("pread64", "").substr(0, 5), "disk ");
+  EXPECT_EQ(InNative("madvise", ""), "native a.py:1 main") << "it works in the kernel";
+}
+
+TEST(IdleThreads, NativeCodeWaitsForTheThreadsThatWorkMeanwhile) {
+  std::string works = "thread worker tid=8 base=python\n", sleeps = works;
+  sleeps += "span time.sleep 1 " + Ms(999) + " idle\n";
+  for (int at = 11; at < 1000; at += 20) {
+    works += SampleAt(at, "a.py:7 handle", "a.py:7 handle", "");
+    sleeps += SampleAt(at, "a.py:8 handle",
+                       "threading.py:9 run;thread.py:81 _worker;thread.py:58 run;a.py:8 handle",
+                       "clock_nanosleep");
+  }
+  EXPECT_EQ(InNative("epoll_pwait", works), "python a.py:7 handle");
+  EXPECT_EQ(InNative("epoll_pwait", sleeps), "waiting a.py:8 handle");
+}
+
+TEST(IdleThreads, ALibraryThatSleepsLooksForWhatThreadsDo) {
+  const auto of = [](const std::string& inner, const std::string& waits) {
+    std::string lead = "span time.sleep " + Ms(10) + " " + Ms(990) + " idle\n";
+    std::string other = "thread worker tid=8 base=python\n";
+    if (!waits.empty()) other += "span time.sleep 1 " + Ms(999) + " idle\n";
+    for (int at = 20; at < 980; at += 20) {
+      lead += SampleAt(at, "a.py:1 main", "a.py:1 main" + inner, "clock_nanosleep");
+      other += SampleAt(at + 1, "a.py:5 ask",
+                        "threading.py:982 Thread.run;pool.py:125 worker;a.py:5 ask", waits);
+    }
+    return FirstOf(lead, other);
+  };
+  EXPECT_EQ(of(";parallel.py:1822 Parallel._retrieve", ""), "python a.py:5 ask");
+  EXPECT_EQ(of(";parallel.py:1822 Parallel._retrieve", "clock_nanosleep"), "waiting a.py:5 ask");
+  EXPECT_EQ(of("", ""), "waiting a.py:1 main") << "it means to";
+}
+
+TEST(IdleThreads, WhatSubprocessSelectsIsAChildEvenIfNothingOfItWasRecorded) {
+  const auto of = [](const std::string& stack) {
+    std::string lead = "span select.poll.poll " + Ms(10) + " " + Ms(990) + " idle\n";
+    for (int at = 20; at < 980; at += 20) lead += SampleAt(at, "a.py:1 main", stack, "poll");
+    return FirstOf(lead, "");
+  };
+  EXPECT_EQ(of("a.py:1 main;subprocess.py:2108 Popen._communicate;selectors.py:415 select"),
+            "other-process a.py:1 main");
+  EXPECT_EQ(of("a.py:1 main;selectors.py:415 select"), "waiting a.py:1 main");
+}
+
+}  // namespace
+}  // namespace crosscut::analyze

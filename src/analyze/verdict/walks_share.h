@@ -1,0 +1,53 @@
+// What the walks through the processes of a trace have in common (causes.cc).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "src/analyze/accounting/accounting.h"
+#include "src/analyze/collectives/rank_waits.h"
+#include "src/analyze/context.h"
+#include "src/analyze/devices/device_work.h"
+#include "src/analyze/verdict/host_causes.h"
+#include "src/trace/intervals.h"
+#include "src/trace/trace.h"
+
+namespace crosscut::analyze {
+
+inline trace::Interval WindowOf(const trace::Process& process) {
+  return {process.start_ns, process.end_ns};
+}
+
+// When a process's devices were at one type of work.
+inline std::vector<trace::Interval> TimesOf(const Context& context, uint32_t process,
+                                            WorkType type) {
+  std::vector<trace::Interval> times;
+  for (const DeviceEvent& event : context.Shared<DeviceWork>().events({process})) {
+    if (event.type == type) times.push_back({event.begin_ns, event.end_ns});
+  }
+  return UnionOf(std::move(times), WindowOf(context.trace().processes[process]));
+}
+
+struct WalksShare {
+  explicit WalksShare(const Context& context)
+      : rank_waits(RankWaits(context)), children(context.trace().processes.size()) {
+    for (const trace::StringId operation : context.Shared<Accounting>().names.operations) {
+      purposes.push_back(PurposeOf(context.trace().text(operation)));
+    }
+    for (const trace::Process& child : context.trace().processes) {
+      if (!child.parent.valid()) continue;
+      children[child.parent.value].push_back({child.start_ns, child.end_ns});
+    }
+    for (std::vector<trace::Interval>& lives : children) {
+      std::sort(lives.begin(), lives.end(),
+                [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
+    }
+  }
+  const std::vector<std::vector<RankWait>> rank_waits;
+  std::vector<Purpose> purposes;                       // by operation
+  std::vector<std::vector<trace::Interval>> children;  // when recorded processes lived, by parent
+};
+
+}  // namespace crosscut::analyze
