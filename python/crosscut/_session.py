@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import warnings
 from contextlib import nullcontext
 from functools import cached_property
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 
 import crosscut
 from crosscut import _forks, _ondemand, _run_folder, _sources, _wrap
+from crosscut._inject import script_of
 from crosscut._names import did_you_mean, keywords_named
 from crosscut._schedule import Schedule
 from crosscut.adapters import notebooks
@@ -162,6 +164,8 @@ def _begin(run_dir: str | os.PathLike[str] | None, options: Options) -> bool:
         return False
     if _run_folder.is_notebook():  # its command is that of the kernel
         _record.process_name(_run_folder.program())
+    elif script := script_of(list(getattr(sys, "orig_argv", ()))):
+        _record.meta("script", script)  # the process is called so
     notebooks.tell()
     _forks.watch()
     _sources.activate(options.get("python"))

@@ -101,7 +101,10 @@ class profile(torch.profiler.profile):  # noqa: N801 - torch.profiler's name
     def export_chrome_trace(self, path: str | os.PathLike[str],
                             use_python_export: bool = False) -> None:
         """Writes the trace as Kineto does, compressed where `path` ends in .gz. OSError with
-        Crosscut's words where it cannot. `use_python_export`: the trace is the same."""
+        Crosscut's words where it cannot, AssertionError before a start, as in torch.profiler.
+        `use_python_export`: the trace is the same."""
+        if self.profiler is None:
+            raise AssertionError("Profiler must be initialized before exporting chrome trace")
         export(self.run, "chrome", path)
 
     def export_perfetto(self, path: str | os.PathLike[str]) -> None:

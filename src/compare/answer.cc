@@ -103,13 +103,14 @@ void TakeSlower(const RoleSteps& role, bool others, Answer* out) {
   const auto take = [&](double growth, const std::string& what, bool is_new) {
     if (growth <= out->slower) return;
     out->slower = growth;
-    out->slowest = (others ? role.process + ": " : "") + what;
+    out->slowest = (others ? role.title() + ": " : "") + what;
     out->slowest_is_new = is_new;
   };
   const Change& step = role.change.step;
-  take(step.low / step.a, "a step", false);
+  const double wide = others ? OperationChange::kSurely : 1;
+  take((step.ns() - wide * (step.ns() - step.low)) / step.a, "a step", false);
   for (const OperationChange* o : StandOut(role.change)) {
-    take(o->least_growth(step), NameOf(*o), o->is_new());
+    take(o->is_new() ? GrowthOfNew(role.change) : o->least_growth(), NameOf(*o), o->is_new());
   }
 }
 
@@ -118,7 +119,8 @@ std::string LeftOut(const std::vector<RoleSteps>& roles) {
   std::string out;
   size_t count = 0;
   for (const RoleSteps& role : roles) {
-    if (!role.takes_long || role.why_not.empty()) continue;
+    // A process of which another kind is compared is not left out.
+    if (!role.takes_long || role.why_not.empty() || role.has_several) continue;
     if (count++ == 0) out = role.process + ": " + role.why_not;
   }
   return count < 2 ? out : out + "; and " + std::to_string(count - 1) + " more";
@@ -152,7 +154,7 @@ Answer AnswerOf(const std::vector<RoleSteps>& roles) {
   if (const std::string renames = RenamesText(steps.renames); !renames.empty()) {
     out.headline += " " + renames;
   }
-  if (others) out.headline = steps.process + ": " + out.headline;
+  if (others) out.headline = steps.title() + ": " + out.headline;
   out.left_out = LeftOut(roles);
   if (!out.left_out.empty()) {
     out.headline += " Not compared, though its steps take as long: " + out.left_out + ".";

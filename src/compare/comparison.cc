@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <tuple>
 
@@ -36,14 +38,10 @@ bool LeaveOutOperations(Both<std::vector<RunSteps>>* runs) {
   return true;
 }
 
-RoleSteps CompareRole(const Sides& sides, const Role& role) {
+RoleSteps CompareKind(const Sides& sides, const Role& role, const std::string& kind) {
   RoleSteps out;
   out.process = role.label;
-  out.kind = MainKind(sides, role);
-  if (out.kind.empty()) {
-    out.why_not = "A and B have no kind of step in common";
-    return out;
-  }
+  out.kind = kind;
   out.runs = CompareSteps(sides, role, out.kind);
   out.why_not = WhyNotCompared(out.runs);
   if (!out.why_not.empty()) return out;
@@ -56,6 +54,24 @@ RoleSteps CompareRole(const Sides& sides, const Role& role) {
   if (out.change.step.a <= 0 || out.change.step.b <= 0) {
     out.why_not = std::string(out.change.step.a <= 0 ? "A" : "B") + "'s steps take no time";
   }
+  return out;
+}
+
+// Those of the kind that takes most time first; the other kinds, too, where these can be compared.
+std::vector<RoleSteps> CompareRole(const Sides& sides, const Role& role) {
+  std::vector<RoleSteps> out;
+  const std::vector<std::string> kinds = KindsOf(sides, role);
+  for (const std::string& kind : kinds) {
+    out.push_back(CompareKind(sides, role, kind));
+    if (!out.front().why_not.empty()) break;
+  }
+  if (kinds.empty()) {
+    out.emplace_back().process = role.label;
+    out.back().why_not = role.on_both() ? "A and B have no kind of step in common"
+                                        : std::string(role.Has(role.processes.a) ? "B" : "A") +
+                                              " has no process like " + role.label;
+  }
+  for (RoleSteps& of_kind : out) of_kind.has_several = out.size() > 1;
   return out;
 }
 
@@ -75,9 +91,10 @@ std::optional<int64_t> TimeOf(const Sides& sides, const Role& role) {
   return sum;
 }
 
-// What the order of roles goes by. Ranks take about the same time, and any of them may be the one
-// that became slower: among those that take half of the longest time at least, the one with most to
-// tell is first: of its step, else of an operation. Of those that are not compared nothing is told.
+// What the order of roles and kinds goes by. Ranks take about the same time, and any of them may be
+// the one that became slower: among those that take half of the longest time at least, the one with
+// most to tell is first: of its step, else of an operation. Of those that are not compared nothing
+// is told.
 std::tuple<bool, double, bool> WeightOf(const RoleSteps& role) {
   if (!role.why_not.empty()) return {role.takes_long, -1, false};
   const Change& step = role.change.step;
@@ -87,18 +104,19 @@ std::tuple<bool, double, bool> WeightOf(const RoleSteps& role) {
   return {role.takes_long, step.told() ? std::abs(std::log(step.b / step.a)) : 0, stands_out};
 }
 
-// The processes that have steps, the main one first.
+// The processes that have steps, by kind of step, the main one first.
 std::vector<RoleSteps> CompareRoles(const Sides& sides, const std::vector<Role>& roles) {
   std::vector<RoleSteps> out;
-  std::vector<int64_t> times;
+  std::map<std::string, int64_t> times;  // of all steps, by process
+  int64_t longest_ns = 0;
   for (const Role& role : roles) {
     const std::optional<int64_t> ns = TimeOf(sides, role);
     if (!ns) continue;
-    out.push_back(CompareRole(sides, role));
-    times.push_back(*ns);
+    longest_ns = std::max(longest_ns, times[role.label] = *ns);
+    std::vector<RoleSteps> kinds = CompareRole(sides, role);
+    std::move(kinds.begin(), kinds.end(), std::back_inserter(out));
   }
-  const int64_t longest_ns = times.empty() ? 0 : *std::max_element(times.begin(), times.end());
-  for (size_t i = 0; i < out.size(); ++i) out[i].takes_long = times[i] >= longest_ns - times[i];
+  for (RoleSteps& of : out) of.takes_long = times[of.process] >= longest_ns - times[of.process];
   std::stable_sort(out.begin(), out.end(), [](const RoleSteps& x, const RoleSteps& y) {
     return WeightOf(x) > WeightOf(y);
   });

@@ -1,6 +1,7 @@
 // Comparisons of whole traces: they add up, and are the same from either side.
 #include "src/compare/comparison.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 
 #include "src/analyze/testing/test_trace.h"
 #include "src/compare/divide.h"
+#include "src/compare/document.h"
 #include "src/compare/roles.h"
 
 namespace crosscut::compare {
@@ -154,6 +156,72 @@ TEST(Roles, AreMatchedByWhatProcessesAre) {
   EXPECT_FALSE(roles[3].on_both());
 }
 
+// Actors of one program, which begin to record in that order; pids tell the order in which they
+// were made.
+TestTrace Actors(const std::vector<int64_t>& starts) {
+  TestTrace t;
+  const trace::ProcessId parent = t.Process("p1", 0, 100);
+  t.process(parent).pid = 1;
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const trace::ProcessId child = t.Process("p" + std::to_string(10 + i), starts[i], 90);
+    t.process(child).name = t.trace().strings.Intern("actor.py");
+    t.process(child).pid = static_cast<int64_t>(10 + i);
+    t.process(child).parent = parent;
+  }
+  return t;
+}
+
+TEST(Roles, OfOneParentsChildrenAreInTheOrderOfTheirPids) {
+  Recording a(Actors({10, 20, 30})), b(Actors({30, 10, 20}));
+  const compare::Run runs[] = {a.run(), b.run()};
+  const std::vector<Role> roles = MatchRoles({{runs, 1}, {runs + 1, 1}});
+  ASSERT_EQ(roles.size(), 4);
+  for (const Role& role : roles) EXPECT_EQ(role.processes.a, role.processes.b) << role.label;
+  // Pids that began anew tell nothing.
+  Recording late(Actors({20'000'000'000, 10, 20}));
+  const compare::Run others[] = {a.run(), late.run()};
+  const std::vector<Role> by_start = MatchRoles({{others, 1}, {others + 1, 1}});
+  ASSERT_EQ(by_start.size(), 4);
+  EXPECT_EQ(by_start[1].processes.b[0], trace::ProcessId{2});
+}
+
+TEST(Roles, RanksAreWhatTheyAreCalledInWhateverOrderTheyBegin) {
+  const auto made = [](std::vector<const char*> names) {
+    TestTrace t;
+    for (size_t i = 0; i < names.size(); ++i) {
+      const auto id = t.Process("p" + std::to_string(i), static_cast<int64_t>(i), 90);
+      t.process(id).name = t.trace().strings.Intern(names[i]);
+    }
+    return Recording(std::move(t));
+  };
+  Recording a = made({"rank 0", "rank 1", "rank 2"}), b = made({"rank 1", "rank 2", "rank 0"});
+  const compare::Run runs[] = {a.run(), b.run()};
+  const std::vector<Role> roles = MatchRoles({{runs, 1}, {runs + 1, 1}});
+  ASSERT_EQ(roles.size(), 3);
+  for (size_t rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(roles[rank].label, "rank " + std::to_string(rank));
+    EXPECT_EQ(roles[rank].processes.b[0].value, (rank + 2) % 3);
+  }
+}
+
+TEST(Roles, WhatAProcessOfMultiprocessingRunsIsNoPartOfItsName) {
+  const auto made = [](const char* name) {
+    TestTrace t = Family("train.py", 1, 100);
+    t.process(trace::ProcessId{1}).name = t.trace().strings.Intern(name);
+    return Recording(std::move(t));
+  };
+  const auto roles_of = [&](const char* in_a, const char* in_b) {
+    Recording a = made(in_a), b = made(in_b);
+    const compare::Run runs[] = {a.run(), b.run()};
+    return MatchRoles({{runs, 1}, {runs + 1, 1}}).size();
+  };
+  EXPECT_EQ(roles_of("Process-1 (work)", "Process-1 (play)"), 2);
+  EXPECT_EQ(roles_of("SpawnPoolWorker-1:2 (work)", "SpawnPoolWorker-1:2 (a.play)"), 2);
+  EXPECT_EQ(roles_of("Process-1 (work)", "Process-2 (work)"), 3);
+  EXPECT_EQ(roles_of("Process- (work)", "Process- (play)"), 3);
+  EXPECT_EQ(roles_of("Actor (work)", "Actor (play)"), 3);
+}
+
 // Two ranks with three operations each, which learn for so long.
 TestTrace Ranks(std::array<int64_t, 2> learns) {
   TestTrace t;
@@ -227,6 +295,87 @@ TEST(Comparison, AProcessThatTakesLongAndIsNotComparedIsNamedWithTheReason) {
     }
     EXPECT_EQ(CompareTwo(usual, usual).answer.left_out, "");
   }
+}
+
+// Steps of two kinds: those of the second one, of which there are so many among 60, take so long.
+TestTrace Kinds(int64_t evaluates_ns, int count = 30) {
+  TestTrace t;
+  const trace::ProcessId process = t.Process("p1", 0, 1'000'000'000);
+  t.process(process).name = t.trace().strings.Intern("train.py");
+  const trace::TrackId thread = t.Thread(process);
+  t.process(process).lead = thread;
+  const trace::NameId work = t.Name("work", trace::Kind::kSpan, trace::Layer::kPython);
+  int64_t at = 0;
+  const auto add = [&](const char* kind,
+                       std::initializer_list<std::pair<const char*, int64_t>> of) {
+    const int64_t begin = at;
+    for (const auto& [operation, ns] : of) {
+      t.Operation(thread, operation, at, at + ns);
+      at += ns;
+    }
+    t.Span(thread, begin, at, work);
+    t.Step(process, begin, at, 3);
+    t.process(process).steps.back().kind = t.trace().strings.Intern(kind);
+  };
+  for (int s = 0; s < 60; ++s) {
+    add("train", {{"load", 200'000}, {"learn", 300'000}, {"log", 100'000}});
+    if (s < count) add("evaluate", {{"load", 200'000}, {"score", evaluates_ns}, {"log", 100'000}});
+  }
+  return t;
+}
+
+TEST(Comparison, IsAboutTheKindOfStepsThatBecameSlower) {
+  Recording a(Kinds(200'000)), b(Kinds(300'000));
+  const Comparison c = CompareTwo(a, b);
+  EXPECT_TRUE(c.answer.headline.starts_with("train.py, evaluate: ")) << c.answer.headline;
+  EXPECT_EQ(c.answer.slowest, "train.py, evaluate: score");
+  EXPECT_GT(c.answer.slower, 0.3);
+  const analyze::Table& steps = *c.Find("diff_steps");
+  ASSERT_EQ(steps.rows(), 2U);
+  EXPECT_EQ(steps.texts("kind")[0], "evaluate");
+  EXPECT_EQ(steps.texts("kind")[1], "train");
+  // Each kind's operations sum to its steps.
+  const analyze::Table& operations = *c.Find("diff_step_operations");
+  for (size_t kind = 0; kind < 2; ++kind) {
+    int64_t sum = 0;
+    for (size_t row = 0; row < operations.rows(); ++row) {
+      const bool of_kind = operations.texts("kind")[row] == steps.texts("kind")[kind];
+      sum += of_kind ? operations.integers("b_ns")[row] : 0;
+    }
+    EXPECT_EQ(sum, steps.integers("b_ns")[kind]);
+  }
+  EXPECT_EQ(CompareTwo(a, a).Find("diff_steps")->texts("kind")[0], "train") << "the one with most";
+}
+
+TEST(Comparison, AKindThatCannotBeComparedDoesNotKeepTheOthersFromIt) {
+  Recording few(Kinds(200'000, 10)), none(Kinds(200'000, 0));
+  const analyze::Table steps = *CompareTwo(few, few).Find("diff_steps");
+  ASSERT_EQ(steps.rows(), 2U);
+  EXPECT_EQ(steps.texts("why_not")[0], "");
+  EXPECT_EQ(steps.texts("why_not")[1],
+            "A has 10 steps that can be compared and needs 20; record more steps");
+  EXPECT_EQ(CompareTwo(few, few).answer.why_not, "");
+  const report::Document document = MakeDocument(CompareTwo(few, few), {});
+  EXPECT_EQ(document.sections[1].heading, "Other steps");
+  EXPECT_THAT(document.sections[1].after,
+              ::testing::ElementsAre("train.py, evaluate is not compared: A has 10 steps that can "
+                                     "be compared and needs 20; record more steps."));
+  EXPECT_EQ(CompareTwo(few, none).Find("diff_steps")->rows(), 1U) << "B has none";
+  EXPECT_EQ(CompareTwo(few, none).answer.headline.find("train.py"), std::string::npos);
+}
+
+TEST(Comparison, SaysWhichProcessASideLacks) {
+  const auto named = [](const char* name) {
+    TestTrace t = Kinds(200'000);
+    const trace::ProcessId launcher = t.Process("p0", -1, 1'000'000'000);
+    t.process(launcher).name = t.trace().strings.Intern("launch.py");
+    t.process(trace::ProcessId{0}).parent = launcher;
+    t.process(trace::ProcessId{0}).name = t.trace().strings.Intern(name);
+    return Recording(std::move(t));
+  };
+  Recording a = named("actor"), b = named("learner");
+  EXPECT_EQ(CompareTwo(a, b).answer.why_not, "B has no process like actor");
+  EXPECT_EQ(CompareTwo(a, a).answer.why_not, "");
 }
 
 TEST(Comparison, SaysWhyStepsCannotBeCompared) {

@@ -70,6 +70,24 @@ void KeepRecorded(report::Grid* grid) {
   for (std::vector<std::string>& row : grid->rows) row.resize(kRecorded);
 }
 
+// A process and a kind of its steps.
+struct Steps {
+  Steps(const Cells& table, size_t row)
+      : process(table.Text("process", row)), kind(table.Text("kind", row)) {}
+  bool Have(const Cells& table, size_t row) const {
+    return table.Text("process", row) == process && table.Text("kind", row) == kind;
+  }
+  std::string_view process, kind;
+};
+
+// "train.py", "train.py, evaluate" where it has several kinds of steps.
+std::string TitleOf(const Cells& steps, const Steps& of) {
+  size_t kinds = 0;
+  for (size_t row = 0; row < steps.rows(); ++row) kinds += steps.Text("process", row) == of.process;
+  const std::string process = base::ShownText(of.process);
+  return kinds > 1 ? process + ", " + base::ShownText(of.kind) : process;
+}
+
 // What a mean step has beyond an undisturbed one, without Crosscut's cost, on either side.
 Both<int64_t> Beyond(const Cells& times, size_t row) {
   return {times.Int("a_corrected_ns", row) - times.Int("a_undisturbed_ns", row),
@@ -95,7 +113,7 @@ std::string BusyText(const Cells& steps, const Cells& operations) {
   size_t most = 0;
   int64_t grew = 0;
   for (size_t row = 0; row < operations.rows(); ++row) {
-    if (operations.Text("process", row) != steps.Text("process", 0)) continue;
+    if (!Steps(steps, 0).Have(operations, row)) continue;
     const Both<int64_t> beyond = Beyond(operations, row);
     if (std::abs(beyond.b - beyond.a) > std::abs(grew)) grew = beyond.b - beyond.a, most = row;
   }
@@ -107,11 +125,11 @@ std::string BusyText(const Cells& steps, const Cells& operations) {
                  Operation(operations.Text("operation", most)) + ".");
 }
 
-// Rows of the first process: those that stand out, then those with the largest change.
-std::vector<size_t> ByChange(const Cells& operations, std::string_view process) {
+// Rows of these steps: those that stand out, then those with the largest change.
+std::vector<size_t> ByChange(const Cells& operations, const Steps& of) {
   std::vector<size_t> order;
   for (size_t row = 0; row < operations.rows(); ++row) {
-    if (operations.Text("process", row) == process) order.push_back(row);
+    if (of.Have(operations, row)) order.push_back(row);
   }
   const bool compared = !order.empty() && operations.Int("low_ns", order[0]) != kMissing;
   const char* by = compared ? "change_undisturbed_ns" : "change_ns";
@@ -133,16 +151,17 @@ std::string PerStep(const Cells& counts, size_t row, const char* low, const char
 }
 
 // "loop.py:9 burn, +300.0 µs (...)": the line of an operation that holds most of its change; likely
-// where samples leave open whether it changed.
-std::string LineText(const Cells& lines, std::string_view process, std::string_view operation,
+// where samples leave open whether it changed. Where A has it at another place, with that.
+std::string LineText(const Cells& lines, const Steps& of, std::string_view operation,
                      int64_t change_ns) {
   for (size_t row = 0; row < lines.rows(); ++row) {  // those that changed most first
-    if (lines.Text("process", row) != process || lines.Text("operation", row) != operation)
-      continue;
+    if (!of.Have(lines, row) || lines.Text("operation", row) != operation) continue;
     const int64_t ns = lines.Int("change_ns", row);
     if ((ns > 0) != (change_ns > 0) || 2 * std::abs(ns) < std::abs(change_ns)) continue;
     const bool told = lines.Int("low_ns", row) > 0 || lines.Int("high_ns", row) < 0;
-    return (told ? "" : "likely ") + base::ShownText(lines.Text("line", row)) + ", " + Signed(ns) +
+    const std::string_view in_a = lines.Text("a_line", row);
+    return (told ? "" : "likely ") + base::ShownText(lines.Text("line", row)) +
+           (in_a.empty() ? "" : " (A: " + base::ShownText(in_a) + ")") + ", " + Signed(ns) +
            " of the mean step (" + Signed(lines.Int("low_ns", row)) + " to " +
            Signed(lines.Int("high_ns", row)) + " by " +
            report::FormatCount(lines.Int("a_samples", row)) + " and " +
@@ -154,12 +173,12 @@ std::string LineText(const Cells& lines, std::string_view process, std::string_v
 // "aten::cumsum, +520.1 µs (...)": the most special of the names that hold most of a change: of
 // kernels, and of operators and functions that are called more or less often, which is a fact;
 // the times of others differ from run to run. Those that call it hold it, too, and take longer.
-std::string NameText(const Cells& names, std::string_view process, std::string_view operation,
+std::string NameText(const Cells& names, const Steps& of, std::string_view operation,
                      int64_t change_ns) {
   std::optional<size_t> best;
   for (size_t row = 0; row < names.rows(); ++row) {
     const int64_t ns = names.Int("change_ns", row);
-    if (names.Text("process", row) != process || (ns > 0) != (change_ns > 0)) continue;
+    if (!of.Have(names, row) || (ns > 0) != (change_ns > 0)) continue;
     if (names.Text("operation", row) != operation) continue;
     if (names.Int("changed", row) != 1 && names.Text("layer", row) != "device") continue;
     if (2 * std::abs(ns) < std::abs(change_ns) || std::abs(ns) > 2 * std::abs(change_ns)) continue;
@@ -180,11 +199,11 @@ void AddPlaces(const Comparison& c, const Cells& operations, const std::vector<s
   const Cells lines(c.Find("diff_step_lines")), names(c.Find("diff_step_names"));
   for (const size_t row : order) {
     if (operations.Int("stands_out", row) != 1) continue;
-    const std::string_view process = operations.Text("process", row);
+    const Steps of(operations, row);
     const std::string_view operation = operations.Text("operation", row);
     const int64_t change_ns = operations.Int("own_ns", row);
-    const std::string line = LineText(lines, process, operation, change_ns);
-    const std::string name = NameText(names, process, operation, change_ns);
+    const std::string line = LineText(lines, of, operation, change_ns);
+    const std::string name = NameText(names, of, operation, change_ns);
     if (line.empty() && name.empty()) continue;
     section->after.push_back("In " + Operation(operation) + ": " + line +
                              (line.empty() || name.empty() ? "" : "; ") + name + ".");
@@ -194,9 +213,9 @@ void AddPlaces(const Comparison& c, const Cells& operations, const std::vector<s
 void AddSteps(const Comparison& c, const DocumentSize& size, report::Document* out) {
   const Cells steps(c.Find("diff_steps")), operations(c.Find("diff_step_operations"));
   if (steps.rows() == 0 || operations.rows() == 0) return;
-  const std::string_view process = steps.Text("process", 0);
+  const Steps of(steps, 0);
   Section section;
-  section.heading = "A step of " + base::ShownText(process);
+  section.heading = "A step of " + TitleOf(steps, of);
   section.before = {
       "A, B, change: the mean step, as recorded; it adds up. Undisturbed: the change of the "
       "fastest "
@@ -204,7 +223,7 @@ void AddSteps(const Comparison& c, const DocumentSize& size, report::Document* o
       "its "
       "interval."};
   section.grid = StepGrid("operation");
-  const std::vector<size_t> order = ByChange(operations, process);
+  const std::vector<size_t> order = ByChange(operations, of);
   const size_t shown = order.size() > size.operations ? size.operations - 1 : order.size();
   for (size_t i = 0; i < shown; ++i) {
     section.grid.rows.push_back(TimeRow(ToldOperation(operations, order[i]), operations, order[i]));
@@ -234,24 +253,23 @@ void AddSteps(const Comparison& c, const DocumentSize& size, report::Document* o
   out->sections.push_back(std::move(section));
 }
 
-void AddOtherProcesses(const Comparison& c, const DocumentSize& size, report::Document* out) {
+void AddOtherSteps(const Comparison& c, const DocumentSize& size, report::Document* out) {
   const Cells steps(c.Find("diff_steps"));
   Section section;
-  section.heading = "Steps of other processes";
+  section.heading = "Other steps";
   section.grid = StepGrid("process");
   for (size_t row = 1; row < std::min(steps.rows(), size.processes + 1); ++row) {
-    section.grid.rows.push_back(TimeRow(base::ShownText(steps.Text("process", row)), steps, row));
+    section.grid.rows.push_back(TimeRow(TitleOf(steps, Steps(steps, row)), steps, row));
   }
   if (section.grid.rows.empty()) return;
-  for (size_t row = 1; row < section.grid.rows.size() + 1; ++row) {
-    const std::string_view why_not = steps.Text("why_not", row);
+  for (size_t row = 1; row < std::min(steps.rows(), size.processes + 1); ++row) {
+    const std::string why_not = base::ShownText(steps.Text("why_not", row));
     if (why_not.empty()) continue;
-    section.after.push_back(base::ShownText(steps.Text("process", row)) +
-                            " is not compared: " + base::ShownText(why_not) + ".");
+    section.after.push_back(TitleOf(steps, Steps(steps, row)) + " is not compared: " + why_not +
+                            ".");
   }
-  if (steps.rows() > size.processes + 1) {
+  if (steps.rows() > size.processes + 1)
     section.after.emplace_back("All of them: table diff_steps.");
-  }
   out->sections.push_back(std::move(section));
 }
 
@@ -282,7 +300,8 @@ void AddCounts(const Comparison& c, const DocumentSize& size, report::Document* 
   Section section;
   section.heading = "Counts per step that changed";
   section.grid.heads = {{"what", false}, {"A"}, {"B"}, {"change of time"}};
-  const bool several = Cells(c.Find("diff_steps")).rows() > 1;
+  const Cells steps(c.Find("diff_steps"));
+  const bool several = steps.rows() > 1;
   if (several) section.grid.heads.insert(section.grid.heads.begin(), {"process", false});
   const auto add = [&](const Cells& counts, const char* what, size_t most) {
     size_t changed = 0;
@@ -291,7 +310,7 @@ void AddCounts(const Comparison& c, const DocumentSize& size, report::Document* 
       std::vector<std::string> cells = {
           base::ShownText(counts.Text(what, row)), PerStep(counts, row, "a_low", "a_high"),
           PerStep(counts, row, "b_low", "b_high"), Signed(counts.Int("change_ns", row))};
-      if (several) cells.insert(cells.begin(), base::ShownText(counts.Text("process", row)));
+      if (several) cells.insert(cells.begin(), TitleOf(steps, Steps(counts, row)));
       section.grid.rows.push_back(std::move(cells));
     }
     return changed;
@@ -370,7 +389,7 @@ report::Document MakeDocument(const Comparison& comparison, const DocumentSize& 
     out.facts.emplace_back("Differs", report::CleanText(difference, report::kMaxPageSentence));
   }
   AddSteps(comparison, size, &out);
-  AddOtherProcesses(comparison, size, &out);
+  AddOtherSteps(comparison, size, &out);
   const bool steps = comparison.Find("diff_steps")->rows() > 0;
   (steps ? AddCounts : AddWholeCounts)(comparison, size, &out);
   AddWindow(comparison, &out);

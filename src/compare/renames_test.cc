@@ -197,6 +197,27 @@ TEST(StepLines, TheLineThatChangedIsNamedInWords) {
               Contains(HasSubstr("In data: loop.py:9 burn, +400.0 µs of the mean step (")));
 }
 
+TEST(StepLines, ALineThatMovedIsNamedWithItsPlaceInAAndItsOwnChange) {
+  const Comparison c = CompareLoops(Loop({{"data", 400, "python", "\"loop.py:9 burn\""}}),
+                                    Loop({{"data", 520, "python", "\"loop.py:12 burn\""}}));
+  const analyze::Table& lines = *c.Find("diff_step_lines");
+  ASSERT_EQ(lines.rows(), 1U);
+  EXPECT_EQ(lines.texts("line")[0], "loop.py:12 burn");
+  EXPECT_EQ(lines.texts("a_line")[0], "loop.py:9 burn");
+  EXPECT_EQ(lines.integers("change_ns")[0], 120'000);
+  EXPECT_THAT(MakeDocument(c, {}).sections.front().after,
+              Contains(HasSubstr("In data: loop.py:12 burn (A: loop.py:9 burn), +120.0 µs")));
+}
+
+// An operation that no sample met on one side may have had any line there.
+TEST(StepLines, NothingIsToldOfAnOperationThatNoSampleMetOnASide) {
+  const Comparison c = CompareLoops(
+      Loop({{"data", 400, "python", ""}, {"act", 400, "python", "\"loop.py:20 act\""}}),
+      Loop({{"data", 800, "python", "\"loop.py:9 burn\""},
+            {"act", 400, "python", "\"loop.py:20 act\""}}));
+  EXPECT_THAT(c.Find("diff_step_lines")->texts("line"), ElementsAre("loop.py:20 act"));
+}
+
 // What lies outside of operations is start-up, too.
 TEST(StepLines, SamplesBesideTheComparedStepsSayNothingOfThem) {
   const std::vector<Operation> work = {{"", 400, "python", "\"loop.py:9 work\""}};

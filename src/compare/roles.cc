@@ -18,7 +18,42 @@ std::string ProgramOf(const trace::Trace& trace, uint32_t process) {
   return std::string(name.empty() ? trace.text(of.key) : name);
 }
 
-// The processes of a trace, parents first, siblings by their start.
+// "Process-1" of "Process-1 (work)": with a name that multiprocessing gives, what runs in it stands
+// behind it. Others stay.
+std::string_view WithoutFunction(std::string_view program) {
+  std::string_view rest = program;
+  for (const std::string_view prefix : {"ForkServer", "Fork", "Spawn"}) {
+    if (!rest.starts_with(prefix)) continue;
+    rest.remove_prefix(prefix.size());
+    break;
+  }
+  for (const std::string_view kind : {"Process-", "PoolWorker-"}) {
+    if (!rest.starts_with(kind)) continue;
+    const size_t end = rest.find_first_not_of("0123456789:", kind.size());
+    if (end == rest.npos || end == kind.size() || !rest.substr(end).starts_with(" (")) continue;
+    return program.substr(0, program.size() - rest.size() + end);
+  }
+  return program;
+}
+
+// Children of one parent, by their start, in the order in which it made them: their pids', where
+// these are known and do not begin anew.
+void SortSiblings(const trace::Trace& trace, std::vector<uint32_t>* siblings) {
+  constexpr int64_t kLate = 10'000'000'000;  // to begin to record
+  std::vector<uint32_t> sorted = *siblings;
+  std::stable_sort(sorted.begin(), sorted.end(), [&](uint32_t x, uint32_t y) {
+    return trace.processes[x].pid < trace.processes[y].pid;
+  });
+  int64_t latest = INT64_MIN;
+  for (const uint32_t p : sorted) {
+    const trace::Process& process = trace.processes[p];
+    if (process.pid <= 0 || latest > process.start_ns + kLate) return;
+    latest = std::max(latest, process.start_ns);
+  }
+  *siblings = std::move(sorted);
+}
+
+// The processes of a trace, parents first, siblings in the order in which they were made.
 class Family {
  public:
   explicit Family(const trace::Trace& trace)
@@ -28,12 +63,12 @@ class Family {
     std::stable_sort(by_start.begin(), by_start.end(), [&](uint32_t x, uint32_t y) {
       return trace.processes[x].start_ns < trace.processes[y].start_ns;
     });
-    std::vector<uint32_t> roots;
     for (const uint32_t p : by_start) {
       const trace::ProcessId parent = trace.processes[p].parent;
-      (parent.valid() ? children_[parent.value] : roots).push_back(p);
+      (parent.valid() ? children_[parent.value] : roots_).push_back(p);
     }
-    for (const uint32_t p : roots) Add(p);
+    for (std::vector<uint32_t>& siblings : children_) SortSiblings(trace, &siblings);
+    for (const uint32_t p : roots_) Add(p);
     for (const uint32_t p : by_start) Add(p);  // a circle of parents is no tree: taken as it comes
   }
 
@@ -42,6 +77,7 @@ class Family {
     size_t parent;  // its place; kNone: none that stands before it
   };
   const std::vector<Member>& members() const { return members_; }
+  const std::vector<uint32_t>& roots() const { return roots_; }  // by their start
 
  private:
   void Add(uint32_t root) {
@@ -60,6 +96,7 @@ class Family {
   }
 
   std::vector<std::vector<uint32_t>> children_;
+  std::vector<uint32_t> roots_;
   std::vector<bool> seen_;
   std::vector<Member> members_;
 };
@@ -74,15 +111,22 @@ class Matcher {
     std::map<std::string, int> labels;
     std::vector<size_t> roles;  // by place in the family
     const Family family(trace);
+    const bool has_first = std::any_of(
+        family.roots().begin(), family.roots().end(),
+        [&](uint32_t p) { return !roles_.empty() && ProgramOf(trace, p) == roles_.front().label; });
+    bool had_first = false;
     for (const auto& [process, parent] : family.members()) {
       const std::string program = ProgramOf(trace, process);
       const bool same =
           parent != kNone && program == ProgramOf(trace, family.members()[parent].process);
+      const bool first = parent == kNone && !had_first &&
+                         (has_first ? program == roles_.front().label : roles.empty());
+      had_first |= first;
       const Kind kind = {parent == kNone ? kNone : roles[parent],
-                         roles.empty() ? How::kFirst
-                         : same        ? How::kAsParent
-                                       : How::kProgram,
-                         roles.empty() || same ? "" : program};
+                         first  ? How::kFirst
+                         : same ? How::kAsParent
+                                : How::kProgram,
+                         first || same ? std::string() : std::string(WithoutFunction(program))};
       const auto [at, fresh] = index_.try_emplace({kind, ++numbers[kind]}, roles_.size());
       const std::string label = same ? program + ", child" : program;
       const int namesakes = ++labels[label];

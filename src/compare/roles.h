@@ -35,9 +35,12 @@ class RolesByLabel {
 };
 
 // A process is what it is by its parent's role, by its program (or that it is its parent's), and by
-// its order among those that are alike. The first process of each run is the same role, whatever
-// its program is called. Roles stand in the order of A's first run; those that only others have
-// follow. A process of a run has one role.
+// its order among those that are alike: of one parent, that of their pids, as each records when it
+// is ready to. The first process of each run is the same role, whatever its program is called,
+// unless another one without a parent is called as the first one of all, as ranks are that begin in
+// any order. What runs in a process of multiprocessing that the program gave no name ("Process-1
+// (work)") is no part of its name. Roles stand in the order of A's first run; those that only
+// others have follow. A process of a run has one role.
 std::vector<Role> MatchRoles(const Sides& sides);
 
 }  // namespace crosscut::compare

@@ -311,8 +311,7 @@ class ThingCounter {
 Tallies CountThings(const Counted& counted) { return ThingCounter(counted).Take(); }
 
 struct Row {
-  size_t place;  // of the process
-  std::string process;
+  const RoleSteps* of;
   Key key;
   Both<int64_t> steps;
   Both<Tally> tally;
@@ -357,8 +356,7 @@ std::vector<Row> RowsOf(const Sides& sides, const std::vector<Role>& roles,
     for (const auto& [key, tally] : SumOf(counted.a, count)) rows[key].tally.a = tally;
     for (const auto& [key, tally] : SumOf(counted.b, count)) rows[key].tally.b = tally;
     for (auto& [key, row] : rows) {
-      row.place = static_cast<size_t>(&of - steps.data());
-      row.process = of.process;
+      row.of = &of;
       row.key = key;
       row.steps = selected;
       out.push_back(std::move(row));
@@ -380,9 +378,9 @@ std::array<int64_t, std::size(kCounts)> CountsOf(const Row& row) {
 analyze::Table StepCountsTable(const Sides& sides, const std::vector<Role>& roles,
                                const std::vector<RoleSteps>& steps) {
   analyze::TableRows table("diff_step_counts", Text("process"), Text("what"),
-                           Several<Integer>(kCounts));
+                           Several<Integer>(kCounts), Text("kind"));
   for (const Row& row : RowsOf(sides, roles, steps, CountThings)) {
-    table.Add(row.process, row.key.first, CountsOf(row));
+    table.Add(row.of->process, row.key.first, CountsOf(row), row.of->kind);
   }
   return table.Make();
 }
@@ -391,19 +389,19 @@ analyze::Table StepNamesTable(const Sides& sides, const std::vector<Role>& roles
                               const std::vector<RoleSteps>& steps) {
   std::vector<Row> rows = RowsOf(sides, roles, steps, CountNames);
   std::stable_sort(rows.begin(), rows.end(), [](const Row& x, const Row& y) {
-    if (x.place != y.place) return x.place < y.place;
+    if (x.of != y.of) return x.of < y.of;  // in their order
     if (x.changed() != y.changed()) return x.changed();
     return std::abs(x.b_ns() - x.a_ns()) > std::abs(y.b_ns() - y.a_ns());
   });
   analyze::TableRows table("diff_step_names", Text("process"), Text("layer"), Text("name"),
                            Text("operation"), Text("found"), Several<Integer>(kCounts),
-                           Integer("a_ns"), Integer("b_ns"), Integer("change_ns"));
+                           Integer("a_ns"), Integer("b_ns"), Integer("change_ns"), Text("kind"));
   for (const Row& row : rows) {
     const char* found = row.tally.a.count == 0 ? "B" : row.tally.b.count == 0 ? "A" : "both";
     Place place = row.tally.a.place;
     place.Add(row.tally.b.place);
-    table.Add(row.process, row.key.first, row.key.second, place.operation, found, CountsOf(row),
-              row.a_ns(), row.b_ns(), row.b_ns() - row.a_ns());
+    table.Add(row.of->process, row.key.first, row.key.second, place.operation, found, CountsOf(row),
+              row.a_ns(), row.b_ns(), row.b_ns() - row.a_ns(), row.of->kind);
   }
   return table.Make();
 }

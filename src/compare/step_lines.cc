@@ -9,6 +9,7 @@
 
 #include "src/analyze/columns.h"
 #include "src/analyze/intervals.h"
+#include "src/compare/moved_lines.h"
 #include "src/trace/samples.h"
 #include "src/trace/spans_around.h"
 
@@ -79,9 +80,9 @@ Seen SumOf(const Lines& lines) {
   return all;
 }
 
-// `all`: what samples saw of all of them.
+// `all`: what samples saw of all of them. `line`: "" is none of them.
 Part PartOf(const Lines& lines, const Seen& all, const std::string& line, double operation_ns) {
-  const auto at = lines.find(line);
+  const auto at = line.empty() ? lines.end() : lines.find(line);
   const Seen of = at == lines.end() ? Seen() : at->second;
   if (all.ns <= 0) return {0, 0, operation_ns, 0};
   const double share = static_cast<double>(of.ns) / static_cast<double>(all.ns);
@@ -89,9 +90,19 @@ Part PartOf(const Lines& lines, const Seen& all, const std::string& line, double
   return {operation_ns * share, operation_ns * bounds.low, operation_ns * bounds.high, of.count};
 }
 
+// What each of the program's lines takes of a mean step.
+std::map<std::string, double> TimesOf(const Lines& lines, const Seen& all, double operation_ns) {
+  std::map<std::string, double> out;
+  for (const auto& [line, seen] : lines) {
+    if (!line.empty()) out[line] = PartOf(lines, all, line, operation_ns).ns;
+  }
+  return out;
+}
+
 struct Row {
-  const RoleSteps* steps;  // of the process
-  std::string process, operation, line;
+  const RoleSteps* steps;
+  std::string operation;
+  SameLine line;
   Both<Part> part;
 
   double change() const { return part.b.ns - part.a.ns; }
@@ -103,14 +114,14 @@ struct Row {
   }
 };
 
-// The rows of diff_step_operations, and which are of a process.
+// The rows of diff_step_operations, and which are of a process and a kind.
 struct Operations {
   analyze::Table table;
-  std::map<std::string_view, std::vector<size_t>> rows_of;
+  std::map<std::pair<std::string_view, std::string_view>, std::vector<size_t>> rows_of;
 
   explicit Operations(const std::vector<RoleSteps>& steps) : table(StepOperationsTable(steps)) {
     for (size_t row = 0; row < table.rows(); ++row) {
-      rows_of[table.texts("process")[row]].push_back(row);
+      rows_of[{table.texts("process")[row], table.texts("kind")[row]}].push_back(row);
     }
   }
 };
@@ -121,7 +132,7 @@ void AddRows(const Sides& sides, const Role& role, const RoleSteps& steps, Opera
       LinesOf(sides.a, role.processes.a, steps, steps.runs.a),
       LinesOf(sides.b, role.processes.b, steps, steps.runs.b)};
   if (lines.a.empty() || lines.b.empty()) return;
-  for (const size_t row : operations->rows_of[role.label]) {
+  for (const size_t row : operations->rows_of[{role.label, steps.kind}]) {
     const std::string& operation = operations->table.texts("operation")[row];
     const auto ns = [&](const char* column) {
       return static_cast<double>(operations->table.integers(column)[row]);
@@ -131,17 +142,15 @@ void AddRows(const Sides& sides, const Role& role, const RoleSteps& steps, Opera
       return at == side.end() ? Lines() : at->second;
     };
     const Both<Lines> here = {of(lines.a), of(lines.b)};
-    const Both<Seen> seen_here = {SumOf(here.a), SumOf(here.b)};
-    Lines all = here.a;
-    all.insert(here.b.begin(), here.b.end());
-    for (const auto& [line, seen] : all) {
-      if (line.empty()) continue;
-      rows->push_back({&steps,
-                       role.label,
-                       operation,
-                       line,
-                       {PartOf(here.a, seen_here.a, line, ns("a_ns")),
-                        PartOf(here.b, seen_here.b, line, ns("b_ns"))}});
+    const Both<Seen> all = {SumOf(here.a), SumOf(here.b)};
+    const bool unseen_in_a = all.a.ns <= 0 && ns("a_ns") > 0;
+    const bool unseen_in_b = all.b.ns <= 0 && ns("b_ns") > 0;
+    if (unseen_in_a || unseen_in_b) continue;
+    for (SameLine& line :
+         MatchLines({TimesOf(here.a, all.a, ns("a_ns")), TimesOf(here.b, all.b, ns("b_ns"))})) {
+      const Both<Part> part = {PartOf(here.a, all.a, line.a, ns("a_ns")),
+                               PartOf(here.b, all.b, line.b, ns("b_ns"))};
+      rows->push_back({&steps, operation, std::move(line), part});
     }
   }
 }
@@ -165,11 +174,14 @@ analyze::Table StepLinesTable(const Sides& sides, const std::vector<Role>& roles
   analyze::TableRows table("diff_step_lines", Text("process"), Text("operation"), Text("line"),
                            Integer("a_samples"), Integer("b_samples"), Integer("a_ns"),
                            Integer("b_ns"), Integer("change_ns"), Integer("low_ns"),
-                           Integer("high_ns"));
+                           Integer("high_ns"), Text("kind"), Text("a_line"));
   for (const Row& row : rows) {
     const int64_t a_ns = std::llround(row.part.a.ns), b_ns = std::llround(row.part.b.ns);
-    table.Add(row.process, row.operation, row.line, row.part.a.samples, row.part.b.samples, a_ns,
-              b_ns, b_ns - a_ns, std::llround(row.low()), std::llround(row.high()));
+    const auto& [in_a, in_b] = row.line;
+    const bool moved = !in_a.empty() && !in_b.empty() && in_a != in_b;
+    table.Add(row.steps->process, row.operation, in_b.empty() ? in_a : in_b, row.part.a.samples,
+              row.part.b.samples, a_ns, b_ns, b_ns - a_ns, std::llround(row.low()),
+              std::llround(row.high()), row.steps->kind, moved ? in_a : "");
   }
   return table.Make();
 }

@@ -206,7 +206,8 @@ analyze::Table StepOperationsTable(const std::vector<RoleSteps>& roles) {
   analyze::TableRows table("diff_step_operations", Text("process"), Text("operation"),
                            Several<Integer>(kTimes), Integer("low_ns"), Integer("high_ns"),
                            Integer("own_ns"), Integer("own_low_ns"), Integer("own_high_ns"),
-                           Integer("stands_out"), Text("found"), Text("maybe_renamed"));
+                           Integer("stands_out"), Text("found"), Text("maybe_renamed"),
+                           Text("kind"));
   for (const Row& row : rows) {
     const int64_t a_ns = row.per_step.a.ns, b_ns = row.per_step.b.ns;
     const char* found = a_ns == 0 && b_ns > 0 ? "B" : b_ns == 0 && a_ns > 0 ? "A" : "both";
@@ -214,17 +215,17 @@ analyze::Table StepOperationsTable(const std::vector<RoleSteps>& roles) {
               FigureOf(row, &Change::high), OwnFigureOf(row, &Change::ns),
               OwnFigureOf(row, &Change::low), OwnFigureOf(row, &Change::high),
               row.operation != nullptr && row.operation->stands_out, found,
-              renames[{row.role, row.key.operation}]);
+              renames[{row.role, row.key.operation}], row.role->kind);
   }
   return table.Make();
 }
 
 analyze::Table StepOverlapTable(const std::vector<RoleSteps>& roles) {
   analyze::TableRows table("diff_step_overlap", Text("process"), Text("operation"), Text("layers"),
-                           Integer("device"), Several<Integer>(kTimes));
+                           Integer("device"), Several<Integer>(kTimes), Text("kind"));
   for (const Row& row : AllRows(roles)) {
     table.Add(row.role->process, row.key.operation, analyze::LayersText(row.key.layers),
-              analyze::DeviceBusy(row.key.layers), TimesOf(row));
+              analyze::DeviceBusy(row.key.layers), TimesOf(row), row.role->kind);
   }
   return table.Make();
 }

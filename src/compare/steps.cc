@@ -95,7 +95,7 @@ std::map<std::string, int64_t> KindTimes(const Run& run, trace::ProcessId id) {
 
 }  // namespace
 
-std::string MainKind(const Sides& sides, const Role& role) {
+std::vector<std::string> KindsOf(const Sides& sides, const Role& role) {
   struct Kind {
     size_t runs = 0;
     int64_t ns = 0;
@@ -111,13 +111,18 @@ std::string MainKind(const Sides& sides, const Role& role) {
   };
   add(sides.a, role.processes.a);
   add(sides.b, role.processes.b);
-  std::string main;
-  int64_t most = 0;
+  std::erase_if(
+      kinds, [&](const auto& kind) { return kind.second.runs < sides.a.size() + sides.b.size(); });
+  double sum = 0;
+  for (const auto& [name, kind] : kinds) sum += static_cast<double>(kind.ns);
+  std::vector<std::string> out;
   for (const auto& [name, kind] : kinds) {
-    const bool in_all = kind.runs == sides.a.size() + sides.b.size();
-    if (in_all && kind.ns > most) main = name, most = kind.ns;
+    if (static_cast<double>(kind.ns) >= kLeastOfKinds * sum) out.push_back(name);
   }
-  return main;
+  std::stable_sort(out.begin(), out.end(), [&](const std::string& x, const std::string& y) {
+    return kinds[x].ns > kinds[y].ns;
+  });
+  return out;
 }
 
 Both<std::vector<RunSteps>> CompareSteps(const Sides& sides, const Role& role,

@@ -42,9 +42,10 @@ struct RunSteps {
   std::vector<StepPart> parts;  // sum to the steps; those of a step stand together
 };
 
-// The kind of steps of a role that takes most time in all runs together, among those that each run
-// of either side has; "" where there is none.
-std::string MainKind(const Sides& sides, const Role& role);
+// The kinds of steps of a role that each run of either side has, those that take most time in all
+// runs together first, without those that take less of it than kLeastOfKinds.
+inline constexpr double kLeastOfKinds = 0.02;
+std::vector<std::string> KindsOf(const Sides& sides, const Role& role);
 
 // By run of the side; runs without the role's process have no steps.
 Both<std::vector<RunSteps>> CompareSteps(const Sides& sides, const Role& role,

@@ -76,8 +76,14 @@ Figure MakeFigure(double ns, const Without& without) {
   out.error = JackknifeError(without);
   if (ns <= 0 || *std::min_element(without.begin(), without.end()) <= 0) return out;
   Without logs = without;
-  for (double& x : logs) x = std::log(x);
+  double below = 0;  // of those that are lower than the whole run's: half of all squares by chance
+  for (double& x : logs) {
+    x = std::log(x);
+    below += std::pow(std::min(x - std::log(ns), 0.0), 2);
+  }
   out.log_error = JackknifeError(logs);
+  out.log_error_above =
+      std::min(out.log_error, std::sqrt(2 * below * (kStretches - 1) / kStretches));
   return out;
 }
 

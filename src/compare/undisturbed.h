@@ -26,6 +26,9 @@ struct Figure {
   double error = 0;  // standard error of ns, from the run itself
   // That of log(ns); infinite where ns is 0 or less in the run or in most of it.
   double log_error = std::numeric_limits<double>::infinity();
+  // By how much ns is too low, at most log_error. That a part of the run was disturbed more than
+  // the others says that ns may be too high, and not that it is too low.
+  double log_error_above = std::numeric_limits<double>::infinity();
   double waits_ns = 0;  // the part of ns in which no thread of the host worked
   double works_ns() const { return ns - waits_ns; }
 };

@@ -76,12 +76,35 @@ TEST(Undisturbed, IsTheFastestTenthAndItsErrorThatOfAJackknifeOverEighths) {
       EXPECT_NEAR(figure.ns, want, 1e-6 * want);
       EXPECT_NEAR(figure.error, ErrorOf(without), 1e-6 * want);
       EXPECT_NEAR(figure.log_error, ErrorOf(logs), 1e-9);
+      EXPECT_LE(figure.log_error_above, figure.log_error);
       EXPECT_NEAR(got.by_key[o], want, 1e-6 * want);
       step += want;
     }
     EXPECT_NEAR(got.step.ns, step, 1e-6 * step);
     EXPECT_NEAR(got.step.error, ErrorOf(step_without), 1e-6 * step);
   }
+}
+
+// A run of which one eighth is left alone: what it takes there is not too low for that. Where one
+// eighth alone is disturbed, nothing changes.
+TEST(Undisturbed, IsNotTooLowBecauseMostOfTheRunWasDisturbed) {
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> normal;
+  const auto made = [&](auto disturbed) {
+    RunSteps run;
+    run.keys.push_back({"a", 1});
+    for (uint32_t s = 0; s < 160; ++s) {
+      const double ns = 1e6 * std::exp(0.01 * normal(random)) * (disturbed(s / 20) ? 5 : 1);
+      run.steps.push_back({s, std::llround(ns)});
+      run.parts.push_back({s, 0, std::llround(ns), ns});
+    }
+    return MeasureUndisturbed(run).step;
+  };
+  const Figure mostly = made([](uint32_t eighth) { return eighth != 3; });
+  EXPECT_GT(mostly.log_error, 1);
+  EXPECT_LT(mostly.log_error_above, 0.01);
+  const Figure seldom = made([](uint32_t eighth) { return eighth == 3; });
+  EXPECT_LT(seldom.log_error, 0.01);
 }
 
 }  // namespace

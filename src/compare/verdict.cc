@@ -46,19 +46,19 @@ Scale ScaleOf(const Both<Figures>& figures) {
 }
 
 // Sums of squares over the runs of a side: of their distances to its mean, and of the standard
-// deviations that are known of each before.
+// deviations that are known of each before, by which it may be too high, and too low.
 struct Squares {
   Squares(const Figures& figures, double spread, Scale scale) {
     const double mean = MeanOf(figures);
     for (const Figure& f : figures) {
-      const double error = scale == Scale::kLog ? f.log_error : f.error;
-      const double known_spread = scale == Scale::kLog ? spread : spread * f.ns;
-      const double distance = scale == Scale::kLog ? std::log(f.ns / mean) : f.ns - mean;
-      known += known_spread * known_spread + error * error;
-      seen += distance * distance;
+      const bool log = scale == Scale::kLog;
+      const double known = std::pow(log ? spread : spread * f.ns, 2);
+      below += known + std::pow(log ? f.log_error : f.error, 2);
+      above += known + std::pow(log ? f.log_error_above : f.error, 2);
+      seen += std::pow(log ? std::log(f.ns / mean) : f.ns - mean, 2);
     }
   }
-  double known = 0, seen = 0;
+  double below = 0, above = 0, seen = 0;
 };
 
 // How far an interval reaches below a figure and above it.
@@ -66,10 +66,11 @@ struct Reach {
   double below = 0, above = 0;
 };
 
-Reach ReachOf(double ns, double half, Scale scale) {
-  if (scale == Scale::kLinear) return {std::min(half, std::max(ns, 0.0)), half};
-  const double factor = std::exp(std::min(half, kMostLog));
-  return {ns - ns / factor, ns * factor - ns};
+// `half`: of the interval, below and above.
+Reach ReachOf(double ns, const Reach& half, Scale scale) {
+  if (scale == Scale::kLinear) return {std::min(half.below, std::max(ns, 0.0)), half.above};
+  return {ns - ns / std::exp(std::min(half.below, kMostLog)),
+          ns * std::exp(std::min(half.above, kMostLog)) - ns};
 }
 
 void SetReach(const Reach& reach, Change* change) {
@@ -94,8 +95,11 @@ Change CompareFigures(const Both<Figures>& figures, double spread) {
   const double freedom = FreedomOf(figures), seen = a.seen + b.seen;
   const auto reach = [&](const Figures& side, const Squares& squares) {
     const auto runs = static_cast<double>(side.size());
-    const double variance = (kKnownBefore * squares.known / runs + seen) / freedom / runs;
-    return ReachOf(MeanOf(side), analyze::StudentFactor(freedom) * std::sqrt(variance), scale);
+    const auto half = [&](double known) {
+      const double variance = (kKnownBefore * known / runs + seen) / freedom / runs;
+      return analyze::StudentFactor(freedom) * std::sqrt(variance);
+    };
+    return ReachOf(MeanOf(side), {half(squares.below), half(squares.above)}, scale);
   };
   const Reach of_a = reach(figures.a, a), of_b = reach(figures.b, b);
   Change out{MeanOf(figures.a), MeanOf(figures.b)};
@@ -217,8 +221,20 @@ bool StandsOut(const OperationChange& o, const Pace& pace, const Change& step) {
 
 }  // namespace
 
-double OperationChange::least_growth(const Change& step) const {
-  return (own.ns() - kSurely * (own.ns() - own.low)) / (is_new() ? step.a : own.a);
+double OperationChange::least_growth() const {
+  return (own.ns() - kSurely * (own.ns() - own.low)) / own.a;
+}
+
+double GrowthOfNew(const StepChange& change) {
+  double ns = 0, below = 0;
+  bool any = false;
+  for (const OperationChange& o : change.operations) {
+    if (!o.stands_out || (!o.is_new() && o.own.ns() > 0)) continue;
+    any |= o.is_new();
+    ns += o.own.ns();
+    below = std::hypot(below, o.own.ns() - o.own.low);
+  }
+  return any ? (ns - OperationChange::kSurely * below) / change.step.a : -1;
 }
 
 size_t RunsToTell(const StepChange& change, double difference) {

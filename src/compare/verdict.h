@@ -32,10 +32,10 @@ struct OperationChange {
   bool stands_out = false;
   bool is_new() const { return change.a <= 0; }   // A has none of it
   bool is_gone() const { return change.b <= 0; }  // B has none of it
-  // How much longer it takes by itself at least, relative to what it takes in A; to A's step where
-  // it is new. Of many operations one is soon beyond its interval of 95 %: this one is kSurely
-  // times as wide.
-  double least_growth(const Change& step) const;
+  // How much longer it takes by itself at least, relative to what it takes in A. Of many operations
+  // one is soon beyond its interval of 95 %: this one is kSurely times as wide, and so is that of a
+  // step where there are several processes or kinds. Requires: it is not new.
+  double least_growth() const;
   static constexpr double kSurely = 1.5;
 };
 inline constexpr double kLeastOfStep = 0.02;
@@ -48,6 +48,11 @@ struct StepChange {
   std::vector<OperationChange> operations;  // by name
   size_t runs_a = 0, runs_b = 0;
 };
+
+// How much of A's step the new operations that stand out take at least, beyond what others that
+// stand out take less: these may have been renamed, or a part of them has a name of its own now.
+// Below 0 where there is no new one.
+double GrowthOfNew(const StepChange& change);
 
 // How many runs a side would tell a difference of a step of that size, relative to A, if runs go on
 // to differ as much as the interval of `change` allows for; 0: more than kMostRuns.

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <random>
+#include <string>
 
 #include "src/analyze/accounting/overhead.h"
+#include "src/compare/answer.h"
 
 namespace crosscut::compare {
 namespace {
@@ -97,7 +100,7 @@ Counts Compare(const Program& a, const Program& b, size_t runs, int pairs) {
     out.others += Find(change, "model").stands_out || Find(change, "update").stands_out;
     double slower = 0;
     for (const OperationChange& o : change.operations) {
-      if (o.stands_out) slower = std::max(slower, o.least_growth(change.step));
+      if (o.stands_out) slower = std::max(slower, o.least_growth());
     }
     out.fails += slower > 0.05;
   }
@@ -149,12 +152,12 @@ TEST(Verdict, IsFiniteWhereOperationsOnlyWait) {
                                       {"wait 2", 0},
                                       {"wait 3", 0}}) {
       const double ns = name == std::string("work 1") ? factor * 1e6 : 1e6;
-      run.operations[name] = {ns, 1e3, 1e-3, works == 1 ? 0 : ns};
+      run.operations[name] = {ns, 1e3, 1e-3, 1e-3, works == 1 ? 0 : ns};
       run.step.ns += ns;
       run.step.waits_ns += works == 1 ? 0 : ns;
     }
     run.step.error = 1e3;
-    run.step.log_error = 1e-3;
+    run.step.log_error = run.step.log_error_above = 1e-3;
     return std::vector<Undisturbed>(2, run);
   };
   const StepChange change = CompareSteps(runs(1), runs(2));
@@ -171,14 +174,14 @@ TEST(Verdict, HoldsAChangeAgainstTheShorterStep) {
   const auto runs = [](double data, double model) {
     Undisturbed run;
     const auto add = [&run](const char* name, double ns) {
-      run.operations[name] = {ns, 1e3, 1e-3, 0};
+      run.operations[name] = {ns, 1e3, 1e-3, 1e-3, 0};
       run.step.ns += ns;
     };
     for (const char* name : {"a", "b", "c", "d", "e"}) add(name, 5e5);  // they tell the pace
     add("data", data);
     add("model", model);
     run.step.error = 1e3;
-    run.step.log_error = 1e-3;
+    run.step.log_error = run.step.log_error_above = 1e-3;
     return std::vector<Undisturbed>(2, run);
   };
   const auto small = runs(1e6, 1.5e6);  // a step of 5 ms, of which a fiftieth is 0.1 ms
@@ -284,12 +287,57 @@ TEST(Verdict, WhatASideLacksCountsByItsPartOfAStep) {
   const StepChange more = CompareSteps(runs(without), runs({}));
   const OperationChange& added = Find(more, kOperations[0]);
   EXPECT_TRUE(added.is_new() && !added.is_gone() && added.stands_out);
-  EXPECT_GT(added.least_growth(more.step), 0);
-  EXPECT_LE(added.least_growth(more.step), added.own.low / more.step.a);
+  EXPECT_GT(GrowthOfNew(more), 0);
+  EXPECT_LE(GrowthOfNew(more), added.own.low / more.step.a);
   const StepChange less = CompareSteps(runs({}), runs(without));
   const OperationChange& gone = Find(less, kOperations[0]);
   EXPECT_TRUE(gone.is_gone() && !gone.is_new());
-  EXPECT_LT(gone.least_growth(less.step), 0);
+  EXPECT_LT(gone.least_growth(), 0);
+  EXPECT_LT(GrowthOfNew(less), 0);
+}
+
+TEST(Verdict, OfSeveralStepsOneHasToBeSlowerBeyondAWiderInterval) {
+  RoleSteps one;
+  one.takes_long = true;
+  one.runs.a.resize(1);
+  one.runs.b.resize(1);
+  one.change.step = {100, 120, 10, 30};
+  EXPECT_NEAR(AnswerOf({one}).slower, 0.1, 1e-9);
+  RoleSteps other = one;
+  other.change.step = {100, 100, -1, 1};
+  EXPECT_NEAR(AnswerOf({one, other}).slower, 0.05, 1e-9);
+}
+
+// An operation that is called otherwise, or two where there was one, take no longer.
+TEST(Verdict, WhatIsNewCountsBeyondWhatOthersTakeLess) {
+  using Lengths = std::map<std::string, double>;
+  const auto growth = [](const Lengths& a, const Lengths& b) {
+    const auto side = [](const Lengths& lengths) {
+      Undisturbed run;
+      for (const auto& [operation, ns] : lengths) {
+        run.operations[operation] = {ns, ns / 1000, 0.001, 0.001, 0};
+        run.step.ns += ns;
+      }
+      run.step.error = run.step.ns / 1000;
+      run.step.log_error = run.step.log_error_above = 0.001;
+      return std::vector<Undisturbed>{run, run};
+    };
+    return GrowthOfNew(CompareSteps(side(a), side(b)));
+  };
+  const Lengths before = {{"load", 1000}, {"model", 2000}, {"update", 1000}, {"log", 1000}};
+  const auto with = [&](double load, double read, double augment) {
+    Lengths after = before;
+    after.erase("load");
+    for (const auto& [name, ns] : {std::pair("load", load), {"read", read}, {"augment", augment}}) {
+      if (ns > 0) after[name] = ns;
+    }
+    return after;
+  };
+  EXPECT_LT(growth(before, with(0, 1000, 0)), 0.01) << "renamed";
+  EXPECT_LT(growth(before, with(600, 0, 400)), 0.01) << "a part has its own name";
+  EXPECT_NEAR(growth(before, with(0, 1500, 0)), 0.08, 0.02) << "renamed and slower";
+  EXPECT_NEAR(growth(before, with(1000, 0, 500)), 0.09, 0.02) << "new";
+  EXPECT_NEAR(growth(before, with(600, 0, 900)), 0.07, 0.03) << "a part, and slower";
 }
 
 // B has none of it, but what A takes of it is not known exactly.
@@ -301,13 +349,13 @@ TEST(Verdict, HoldsWhatAnOperationTookThatIsGone) {
     for (Undisturbed& run : out) {
       const auto add = [&](const char* name, double ns) {
         ns *= std::exp(kLayoutSpread * normal(random));
-        run.operations[name] = {ns, 1e3, 1e-3, 0};
+        run.operations[name] = {ns, 1e3, 1e-3, 1e-3, 0};
         run.step.ns += ns;
       };
       for (const char* name : {"a", "b", "c"}) add(name, 1e6);
       if (data) add("data", 4e6);
       run.step.error = 1e3;
-      run.step.log_error = 1e-3;
+      run.step.log_error = run.step.log_error_above = 1e-3;
     }
     return out;
   };

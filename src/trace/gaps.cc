@@ -83,8 +83,12 @@ void TellHeld(const Trace& trace, const TracksByProcess& tracks, std::vector<std
       for (size_t i = 0; i < track.spans.size(); ++i) last = std::max(last, track.spans.end_ns[i]);
     }
     for (const Source& source : process.sources) {
-      const bool on = trace.text(source.state) == "on" && !trace.text(source.message).empty();
-      if (!source.holds || !on || !given) continue;  // one with nothing to tell met no device
+      if (!source.holds || trace.text(source.state) != "on") continue;
+      const bool tells = !trace.text(source.message).empty();
+      // One that has only the RFC's functions hands over all at the end. Of others, one with
+      // nothing to tell met no device.
+      const bool at_end = !tells && trace.text(source.version).empty();
+      if (!at_end && !(tells && given)) continue;
       out.push_back(trace.title({p}) + " ended (by _exit, a signal or exec) while " +
                     std::string(trace.text(source.name)) +
                     " was recording: what its devices did in the last " +

@@ -81,6 +81,11 @@ TEST(Gaps, WhatAPluginHeldWhenItsProcessEndedIsToldFromItsLastWorkOn) {
   EXPECT_THAT(held(process + source + "device gpu\n", {0}), IsEmpty());
   EXPECT_THAT(held(process + "source cupti 1 off records\n" + device, {0}), IsEmpty());
   EXPECT_THAT(held(process + "source cupti 1 on\n" + device, {0}), IsEmpty());
+  // A plugin that tells nothing of itself hands over at the end alone.
+  EXPECT_THAT(held(process + "source chip \"\" on\n", {0}),
+              ElementsAre("train (pid 7) ended (by _exit, a signal or exec) while chip was "
+                          "recording: what its devices did in the last 3.000 s may be missing."));
+  EXPECT_THAT(held(process + "source chip \"\" on\n", {}), IsEmpty());
   // Work that is told to end behind the process leaves nothing out.
   EXPECT_THAT(held(process + source + "device gpu\nspan k 1000000000 4100000000 device\n", {0}),
               ElementsAre(sentence + "0.000 s may be missing."));

@@ -287,6 +287,15 @@ Result<std::vector<std::string_view>> SpaceTexts(std::string_view space, Texts w
   return texts;
 }
 
+std::vector<std::string_view> WordsOfWriter(std::string_view space) {
+  std::vector<std::string_view> words;
+  for (const Texts which : {Texts::kErrors, Texts::kWarnings}) {
+    const auto texts = SpaceTexts(space, which);
+    if (texts.ok()) words.insert(words.end(), texts->begin(), texts->end());
+  }
+  return words;
+}
+
 namespace {
 
 // False where the bytes end in it.

@@ -91,6 +91,8 @@ size_t WholeBytes(std::string_view space);
 enum class Texts : uint8_t { kErrors = 2, kWarnings = 3, kHostnames = 4 };
 // The texts of the space's field `errors`, `warnings` or `hostnames`.
 Result<std::vector<std::string_view>> SpaceTexts(std::string_view space, Texts which);
+// What its writer says of it: the errors, then the warnings. Nothing where the space is damaged.
+std::vector<std::string_view> WordsOfWriter(std::string_view space);
 
 Status ForEachEvent(const Line& line, const std::function<Status(const Event&)>& visit);
 // The stats of an event (Event::bytes), and those that all events of a name share

@@ -26,7 +26,8 @@ for number in range(steps):
     crosscut.step()
     with crosscut.operation("data"):
         burn(data)
-        time.sleep(sleep + (seldom if number % 10 == 9 else 0))
+        if pause := sleep + (seldom if number % 10 == 9 else 0):  # sleep(0) yields the processor
+            time.sleep(pause)
     with crosscut.operation("model"):
         burn(60000)
     with crosscut.operation("update"):

@@ -147,6 +147,33 @@ for turn in range(2):
     assert operations(tmp_path / "run") == operations(tmp_path / "run-2") == {"inside", "after"}
 
 
+WORKERS = """
+import multiprocessing
+def work():
+    with crosscut.operation("work"): pass
+crosscut.start("run", plan="full", control_percent=0)
+context = multiprocessing.get_context("fork")
+workers = [context.Process(target=work, name=f"actor-{i}") for i in range(2)]
+for worker in workers: worker.start()
+for worker in workers: worker.join()
+print([worker.exitcode for worker in workers])
+"""
+
+
+def test_the_program_has_its_name_and_forked_workers_are_complete(tmp_path):
+    """They leave by os._exit(), which only `crosscut record` sees."""
+    (tmp_path / "train.py").write_text("import crosscut\n" + WORKERS)
+    done = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, capture_output=True,
+                          text=True, timeout=300, env={
+                              **{key: value for key, value in os.environ.items()
+                                 if not key.startswith("CROSSCUT_")}, "PYTHONPATH": str(PACKAGE)})
+    assert (done.stdout, done.stderr) == ("[0, 0]\n", "")
+    run = crosscut.read(tmp_path / "run")
+    found = sorted((row["name"], row["complete"]) for row in run.table("processes").rows())
+    assert found == [("actor-0", 1), ("actor-1", 1), ("train.py", 1)]
+    assert list(run.table("operations")["operation"]).count("work") == 2
+
+
 def test_under_record_the_session_of_record_goes_on(tmp_path):
     run = tmp_path / "run"
     done = record_script(run, """

@@ -299,8 +299,9 @@ def compile_shim(folder: pathlib.Path, work: pathlib.Path, abi: int) -> pathlib.
     headers = folder / "include"
     if not (headers / "ATen" / "record_function.h").is_file():
         raise BuildError(f"this PyTorch has no C++ headers ({headers})")
-    if not _recorder().is_file():
-        raise BuildError(f"Crosscut's own library is missing: {_recorder()}")
+    for part in (_recorder(), *(_sources() / name for name in SOURCES)):
+        if not part.is_file():  # no fault of the compiler's, to be remembered
+            raise BuildError(f"a part of Crosscut is missing: {part}")
     flags = [*FLAGS, f"-D_GLIBCXX_USE_CXX11_ABI={abi}", f"-I{_include()}",
              "-isystem", str(headers),
              "-isystem", str(headers / "torch" / "csrc" / "api" / "include")]

@@ -32,13 +32,24 @@ BlamedLines LeadsLines(const Context& context, uint32_t p,
   return out;
 }
 
+// Of a rank that comes late, at these times.
+OthersWork WorkOfLate(const Context& context, trace::ProcessId rank,
+                      const std::vector<trace::Interval>& times, RelativesWork* others) {
+  OthersWork helpers = others->OfDescendants(rank, times);
+  int64_t all_ns = 0;
+  for (const trace::Interval& time : times) all_ns += time.end_ns - time.begin_ns;
+  const bool help = 2 * helpers.known_ns >= all_ns && helpers.known_ns > 0;
+  if (help && 2 * WorkIn(context, rank, times, Idle::kSleeps).known_ns < all_ns) return helpers;
+  return WorkIn(context, rank, times, Idle::kCounts);
+}
+
 }  // namespace
 
 void BlameLateRank(const Context& context,
                    const std::map<uint32_t, std::vector<trace::Interval>>& waited,
-                   ProcessCauses* causes) {
+                   RelativesWork* others, ProcessCauses* causes) {
   const auto late = Largest(causes->ranks);
-  OthersWork work = WorkIn(context, {late->first}, waited.at(late->first), Idle::kCounts);
+  OthersWork work = WorkOfLate(context, {late->first}, waited.at(late->first), others);
   CauseSum& sum = causes->causes[static_cast<size_t>(Cause::kOtherRank)];
   sum.names = std::move(work.names);
   sum.lines = std::move(work.lines);

@@ -17,11 +17,13 @@ inline constexpr std::array<Cause, 3> kDoneByOthers = {Cause::kInput, Cause::kSi
                                                        Cause::kOtherProcess};
 
 // Puts the lines and names of the rank that a process waits for longest in place of those where it
-// waits: of what that rank does at the times that are told of the wait. `waited`: these, by rank,
-// disjoint and in order. Requires: it waits for one; all processes have one clock.
+// waits: of what that rank does at the times that are told of the wait; of what processes do that
+// it started, as a loader's workers, where it waits most of that time and they work. `waited`:
+// these, by rank, disjoint and in order. `others` is of that context's. Requires: it waits for one;
+// all processes have one clock.
 void BlameLateRank(const Context& context,
                    const std::map<uint32_t, std::vector<trace::Interval>>& waited,
-                   ProcessCauses* causes);
+                   RelativesWork* others, ProcessCauses* causes);
 
 // Puts the lines of those who work while `p` waits (at `times`, which are disjoint and in order) in
 // place of the lines where it does, if they work in half of `sum`; the process may do the rest

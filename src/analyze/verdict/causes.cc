@@ -582,12 +582,13 @@ Causes::Causes(const Context& context) : processes(context.trace().processes.siz
     std::vector<trace::Interval> times;
   };
   std::vector<Asked> asked;
+  RelativesWork others(context);
   for (uint32_t p = 0; p < processes.size(); ++p) {
     ProcessCauses& causes = processes[p];
     Walk walk(context, p, shared, &causes);
     walk.Run();
     if (!SharesClock(context.trace())) continue;
-    if (!causes.ranks.empty()) BlameLateRank(context, walk.waited_for(), &causes);
+    if (!causes.ranks.empty()) BlameLateRank(context, walk.waited_for(), &others, &causes);
     for (const Cause cause : kDoneByOthers) {
       std::vector<trace::Interval> times = walk.Waited(cause);
       if (!times.empty()) asked.push_back({p, cause, std::move(times)});
@@ -597,7 +598,6 @@ Causes::Causes(const Context& context) : processes(context.trace().processes.siz
     return context.trace().processes[a.process].parent.value <
            context.trace().processes[b.process].parent.value;
   });
-  RelativesWork others(context);
   for (const Asked& one : asked) {
     BlameOthers(context, one.process, one.times, &others,
                 &processes[one.process].causes[static_cast<size_t>(one.cause)]);

@@ -31,6 +31,10 @@ class RelativesWork {
   // has 64 processes at most. Work of which no line is known does not count. Fast where many
   // children of one process ask one behind the other, and where many ask for all.
   OthersWork In(trace::ProcessId process, const std::vector<trace::Interval>& times);
+  // Of those that `process` started, and theirs, alone.
+  OthersWork OfDescendants(trace::ProcessId process, const std::vector<trace::Interval>& times) {
+    return IndexOf(DescendantsOf(process.value)).In(times);
+  }
 
  private:
   std::vector<uint32_t> DescendantsOf(uint32_t process) const;

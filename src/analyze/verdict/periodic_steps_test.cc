@@ -133,5 +133,29 @@ TEST(PeriodicSteps, NamesTheOperationThatTheyHaveMore) {
             (std::vector<std::string>{"train step 10 9 6 0 100 700 600 evaluate operation"}));
 }
 
+// 200 steps, of which eight sleep for long: each 25th, or those from `from` on.
+std::string FirstCause(int from) {
+  std::string body;
+  int at = 0;
+  for (int step = 0; step < 200; ++step) {
+    const bool sleeps = from == 0 ? step % 25 == 24 : step >= from && step < from + 8;
+    const std::string begin = std::to_string(at), works = std::to_string(at + 20);
+    at += sleeps ? 980 : 20;
+    const std::string end = std::to_string(at);
+    body += "step step " + begin + " " + end + "\nspan aten::mm " + begin + " " + works +
+            " framework\n";
+    if (sleeps) body += "span time.sleep " + works + " " + end + " idle\n";
+  }
+  return testing::Compute(testing::Parse("process train pid=7 window=0.." + std::to_string(at) +
+                                         "\nthread main tid=7 main lead\n" + body),
+                          "verdict")
+      .texts("cause")[0];
+}
+
+TEST(PeriodicSteps, WhatFewHaveAgainAndAgainBoundsTheSteps) {
+  EXPECT_EQ(FirstCause(0), "waiting");
+  EXPECT_NE(FirstCause(3), "waiting") << "at the begin alone";
+}
+
 }  // namespace
 }  // namespace crosscut::analyze

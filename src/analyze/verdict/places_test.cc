@@ -208,19 +208,28 @@ TEST(Places, AreToldApartInFoldersWhoseNamesHoldBlanks) {
   }
 }
 
-// The wait goes on between the steps, too.
-TEST(Places, ALateRankHasNoMoreThanWhatIsToldOfTheWait) {
+// Ten samples at one line.
+std::string SamplesAt(const std::string& line) {
+  std::string text;
+  for (int at = 0; at < 1000; at += 100) {
+    text += "instant [sample] " + std::to_string(at + 50) +
+            "\narg covers_ns 100\narg \"Own line\" \"" + line + "\"\narg \"Python stack\" \"" +
+            line + "\"\n";
+  }
+  return text;
+}
+
+// Two ranks, of which the first one waits for the second, that has such spans; `more` processes.
+std::map<std::string, int64_t> PlacesOfWaitingRank(const std::string& spans_of_late,
+                                                   const std::string& more) {
   std::string text = "# crosscut trace\n";
   for (int rank = 0; rank < 2; ++rank) {
     text += "process rank" + std::to_string(rank) + " window=0..1000\nmeta rank " +
             std::to_string(rank) + "\nmeta world_size 2\nthread main base=python main lead\n";
     if (rank == 0) text += "step s 0 100 number=1\nstep s 900 1000 number=2\n";
     if (rank == 0) text += "span wait 50 950 comm\n";
-    for (int at = 0; at < 1000; at += 100) {
-      text += "instant [sample] " + std::to_string(at + 50) +
-              "\narg covers_ns 100\narg \"Own line\" \"r.py:" + std::to_string(rank) + " f\"\n" +
-              "arg \"Python stack\" \"r.py:" + std::to_string(rank) + " f\"\n";
-    }
+    if (rank == 1) text += spans_of_late;
+    text += SamplesAt("r.py:" + std::to_string(rank) + " f");
     text += "async collectives\n";
     if (rank == 0) {
       text +=
@@ -228,15 +237,30 @@ TEST(Places, ALateRankHasNoMoreThanWhatIsToldOfTheWait) {
           "arg \"Group size\" 2\n";
     }
   }
-  const Table places = Compute(Parse(text), "places");
+  const Table places = Compute(Parse(text + more), "places");
   std::map<std::string, int64_t> sums;
   for (size_t row = 0; row < places.rows(); ++row) {
     if (places.texts("process")[row] != "rank0") continue;
     sums[places.texts("place")[row] + " " + places.texts("cause")[row]] +=
         places.integers("ns")[row];
   }
-  EXPECT_EQ(sums, (std::map<std::string, int64_t>{{"r.py:0 f python", 100},
-                                                  {"r.py:1 f other-rank", 100}}));
+  return sums;
+}
+
+// The wait goes on between the steps, too.
+TEST(Places, ALateRankHasNoMoreThanWhatIsToldOfTheWait) {
+  using Sums = std::map<std::string, int64_t>;
+  const Sums own = {{"r.py:0 f python", 100}, {"r.py:1 f other-rank", 100}};
+  EXPECT_EQ(PlacesOfWaitingRank("", ""), own);
+  // A wait is followed to the worker that the late rank waits for, and no further.
+  const std::string worker =
+      "process worker parent=rank1 window=0..1000\nthread main base=python main lead\n" +
+      SamplesAt("r.py:9 load");
+  const std::string waits = "span os.read 0 1000 idle\n";
+  EXPECT_EQ(PlacesOfWaitingRank(waits, worker),
+            (Sums{{"r.py:0 f python", 100}, {"r.py:9 load other-rank", 100}}));
+  EXPECT_EQ(PlacesOfWaitingRank("", worker), own) << "it works itself";
+  EXPECT_EQ(PlacesOfWaitingRank(waits, ""), own) << "nobody works";
 }
 
 TEST(Places, WhatACauseTakesElsewhereIsNoMoreThanWhatThePlaceLeavesOfIt) {

@@ -176,10 +176,13 @@ void NativeImport::TakeProfiles(const NativeSession& session, const NativeClock&
   if (!session.realtime.empty()) {
     offset = session.realtime.front().ns - clock.ToNs(session.realtime.front().tick);
   }
-  for (const std::string& problem : TakeCollected(dir_, session, {&builder_, process, offset})) {
-    const auto key = builder_.trace().text(builder_.process(process).key);
-    gaps_.push_back({": " + problem + ".", std::string(key), process});
-    damaged_ = true;
+  const CollectedTold told = TakeCollected(dir_, session, {&builder_, process, offset});
+  damaged_ |= !told.problems.empty();
+  for (const auto* sentences : {&told.problems, &told.words}) {
+    for (const std::string& sentence : *sentences) {
+      const auto key = builder_.trace().text(builder_.process(process).key);
+      gaps_.push_back({": " + sentence + ".", std::string(key), process});
+    }
   }
 }
 

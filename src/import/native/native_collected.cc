@@ -51,7 +51,8 @@ class Collected {
     }
   }
 
-  Status Take(const Fact& fact, int number) {
+  // Adds to `words` what its writer says of it.
+  Status Take(const Fact& fact, int number, std::vector<std::string>* words) {
     if (fact.format != "xspace" || fact.file.empty() || fact.file[0] == '.' ||
         fact.file.find('/') != std::string_view::npos) {
       return Status::Corrupt("the log names it '" + std::string(fact.file) + "', a " +
@@ -69,7 +70,12 @@ class Collected {
     placement.python_lines = python_lines_;
     placement.tracks = &tracks_[std::string(fact.source)];
     XSpacePlanes planes(into_.builder, into_.process, placement);
-    const Status status = planes.Take(Message(*bytes));
+    const std::string_view message = Message(*bytes);
+    const Status status = planes.Take(message);
+    for (std::string_view told : xspace::WordsOfWriter(message)) {
+      if (told.ends_with('.')) told.remove_suffix(1);
+      words->push_back(std::string(fact.source) + " says of its profile: " + std::string(told));
+    }
     into_.builder->process(into_.process)
         .clocks.push_back(
             {into_.builder->Text(std::string(fact.source) + ": its profile"), 1, fact.error_ns});
@@ -98,21 +104,22 @@ class Collected {
 
 }  // namespace
 
-std::vector<std::string> TakeCollected(const std::string& dir, const NativeSession& session,
-                                       const CollectedInto& into) {
-  std::vector<std::string> problems;
+CollectedTold TakeCollected(const std::string& dir, const NativeSession& session,
+                            const CollectedInto& into) {
+  CollectedTold told;
   Collected collected(dir, into, session);
   int number = 0;
   for (const auto& [key, value] : session.meta) {
     if (!key.starts_with(kPrefix)) continue;
     const Fact fact = Parse(value);
     into.builder->process(into.process).profiled_beside = true;
-    const Status status = collected.Take(fact, number++);
+    const Status status = collected.Take(fact, number++, &told.words);
     if (status.ok()) continue;
-    problems.push_back("the profile that " + std::string(fact.source) +
-                       " collected could not be read completely: " + std::string(status.message()));
+    told.problems.push_back(
+        "the profile that " + std::string(fact.source) +
+        " collected could not be read completely: " + std::string(status.message()));
   }
-  return problems;
+  return told;
 }
 
 }  // namespace crosscut::import

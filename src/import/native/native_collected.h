@@ -17,9 +17,14 @@ struct CollectedInto {
   int64_t realtime_offset_ns;  // CLOCK_REALTIME = trace time + this
 };
 
-// Puts the profiles in `dir` on the process's clock. Returns sentences about what could not be
-// read.
-std::vector<std::string> TakeCollected(const std::string& dir, const NativeSession& session,
-                                       const CollectedInto& into);
+// Sentences without a full stop.
+struct CollectedTold {
+  std::vector<std::string> problems;  // what could not be read
+  std::vector<std::string> words;     // what the sources say of their profiles
+};
+
+// Puts the profiles in `dir` on the process's clock.
+CollectedTold TakeCollected(const std::string& dir, const NativeSession& session,
+                            const CollectedInto& into);
 
 }  // namespace crosscut::import

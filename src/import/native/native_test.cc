@@ -485,6 +485,7 @@ TEST_F(Native, TakesInTheProfilesThatSourcesCollected) {
   const int64_t kernel = plane.EventName("kernel");
   plane.AddLine(1, "Queue 1", kEpoch + 200).Event(kernel, 0, 50'000);
   plane.AddLine(2, "Queue 2", 300).Event(kernel, 1'000, 7'000);  // from the profile's begin
+  space.AddWarning("5 kernels were dropped");
   std::ofstream(dir_ / "p1.chip-0.xplane.pb") << *space.Finish() << std::string(16, '\0');
   const trace::Trace trace = Read();
   std::vector<std::pair<int64_t, int64_t>> spans;
@@ -498,6 +499,9 @@ TEST_F(Native, TakesInTheProfilesThatSourcesCollected) {
                                                    std::pair<int64_t, int64_t>{401, 408}));
   EXPECT_THAT(trace.gaps, testing::Contains(testing::HasSubstr("gone")));
   EXPECT_THAT(trace.gaps, testing::Contains(testing::HasSubstr("evil")));
+  EXPECT_THAT(
+      trace.gaps,
+      testing::Contains(testing::HasSubstr("chip says of its profile: 5 kernels were dropped.")));
   EXPECT_TRUE(trace.processes[0].profiled_beside);
 }
 

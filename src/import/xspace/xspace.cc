@@ -35,7 +35,10 @@ class XSpaceImport {
     if (const std::string left_out = planes_.LeftOut(); !left_out.empty()) {
       builder_.trace().gaps.push_back("Of the file, " + left_out + ".");
     }
-    TellTexts();
+    for (const std::string_view words : xspace::WordsOfWriter(bytes_)) {
+      const std::string_view who = own_.empty() ? "Its writer says: " : "";
+      builder_.trace().gaps.push_back(std::string(who) + std::string(words));
+    }
     builder_.trace().kept.format = "xspace";
     builder_.trace().kept.path = path;
     return own_.empty() ? Finish() : FinishOwn();
@@ -55,17 +58,6 @@ class XSpaceImport {
         bytes_, [this](const xspace::Plane& plane) { return own_.Take(plane); });
     own_.Finish();
     return status;
-  }
-
-  void TellTexts() {
-    for (const auto which : {xspace::Texts::kErrors, xspace::Texts::kWarnings}) {
-      const auto texts = xspace::SpaceTexts(bytes_, which);
-      if (!texts.ok()) continue;
-      for (const std::string_view text : *texts) {
-        const std::string_view who = own_.empty() ? "Its writer says: " : "";
-        builder_.trace().gaps.push_back(std::string(who) + std::string(text));
-      }
-    }
   }
 
   trace::Trace FinishOwn() {

@@ -113,10 +113,10 @@ def test_every_cycle_of_a_schedule_is_whole(tmp_path):
 def test_what_cannot_be_told_is_an_error():
     done = run(HEAD + """
 prof = profile(record_shapes=True)
-bad = [lambda: prof.run, lambda: prof.key_averages(),
+bad = [lambda: prof.run, lambda: prof.key_averages(), lambda: prof.export_chrome_trace("nowhere"),
        lambda: prof.key_averages().table(sort_by="nonsense"), lambda: prof.export_stacks("nowhere")]
 for i, call in enumerate(bad):
-    if i == 2:
+    if i == 3:
         with prof:
             train()
     try:
@@ -125,7 +125,7 @@ for i, call in enumerate(bad):
         print(type(error).__name__, error)
 """, "crosscut.torch")
     assert [line.split()[0] for line in done.stdout.splitlines()] == [
-        "RuntimeError", "AssertionError", "AttributeError", "AssertionError"]
+        "RuntimeError", "AssertionError", "AssertionError", "AttributeError", "AssertionError"]
     assert "nothing is recorded yet" in done.stdout and "with_stack=True" in done.stdout
 
 

@@ -167,6 +167,18 @@ def test_what_did_not_compile_is_tried_again_only_when_asked_to(package, shim, t
     assert record(package, tmp_path / "cache", tmp_path / "third")[1] == 50
 
 
+def test_a_part_of_ours_that_is_missing_is_named_and_no_compiler_called(package, shim, tmp_path):
+    source = package / "crosscut" / "plugins" / "pytorch" / "self_test.cc"
+    kept = source.rename(tmp_path / "self_test.cc")
+    try:
+        said, _ = record(package, tmp_path / "cache", tmp_path / "run",
+                         cxx=compiler(tmp_path, shim))
+    finally:
+        kept.rename(source)
+    assert "a part of Crosscut is missing: " in said and "self_test.cc" in said
+    assert not (tmp_path / "calls").exists()
+
+
 def test_the_set_up_tries_again_what_did_not_compile(tmp_path):
     cxx = compiler(tmp_path, "nothing", "echo 'x.cc:1: error: no such thing' >&2; exit 1")
     env = {**os.environ, "PYTHONPATH": str(PACKAGE), "XDG_CACHE_HOME": str(tmp_path / "cache"),
