@@ -23,9 +23,9 @@ typedef char* const* Words;
 typedef int (*Spawn)(pid_t*, const char*, const posix_spawn_file_actions_t*,
                      const posix_spawnattr_t*, Words, Words);
 
-static char library[PATH_MAX], run_dir[PATH_MAX];
-static unsigned long long run_device, run_inode;
-static int run_is_known; /* by these numbers */
+/* Side by side, as each page that is written costs a program that is loaded with us its time. */
+static char texts[3 * PATH_MAX + 128];
+static const char *library = texts, *run_dir, *run_id; /* run_id: "" for none */
 static const char kPreload[] = "LD_PRELOAD=";
 
 /* The C library's function of that name. A library that is loaded later has stood before it: what
@@ -39,33 +39,22 @@ static void* Next(void** known, const char* name) {
   return next;
 }
 
-static struct { void *execve, *execvpe, *fexecve, *execveat, *posix_spawn, *posix_spawnp; } next;
+static struct {
+  void *execve, *execvpe, *fexecve, *execveat, *posix_spawn, *posix_spawnp, *system, *popen;
+} next;
 
-/* CROSSCUT_RUN_ID: src/runtime/run_folder.cc. */
-static int KnowsRun(const char* run) {
-  const char* id = getenv("CROSSCUT_RUN_ID");
-  unsigned long long boot, here = 0;
-  char text[64];
-  int end = 0;
-  if (id == NULL || sscanf(id, "%llx:%llx:%llx:%n", &boot, &run_device, &run_inode, &end) != 3 ||
-      end == 0 || strcmp(id + end, run) != 0) {
-    return 0;
-  }
-  const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-  const ssize_t bytes = fd < 0 ? 0 : read(fd, text, sizeof text);
-  if (fd >= 0) close(fd);
-  for (int at = 0, digits = 0; at < bytes && digits < 16; ++at) {
-    const char* found = text[at] == '\0' ? NULL : strchr("0123456789abcdef", text[at]);
-    if (found == NULL) continue;
-    here = here << 4 | (unsigned long long)(found - "0123456789abcdef");
-    ++digits;
-  }
-  return here == boot;
+/* libcrosscut stores its function here when it is loaded; see src/runtime/starts.h. */
+INTERPOSES void (*crosscut_preload_starts)(int loads, int execs);
+
+static void TellStart(int loads, int execs) {
+  void (*starts)(int, int) = crosscut_preload_starts;
+  if (starts != NULL) starts(loads, execs);
 }
 
 void WatchChildren(const char* path, const char* run) {
-  snprintf(run_dir, sizeof run_dir, "%s", run);
-  run_is_known = KnowsRun(run);
+  const char* id = getenv("CROSSCUT_RUN_ID");
+  if (id == NULL) id = "";
+  if (strlen(path) + strlen(run) + strlen(id) + 3 > sizeof texts) return;
   /* All now: a child of vfork() must not search. */
   Next(&next.execve, "execve");
   Next(&next.execvpe, "execvpe");
@@ -73,8 +62,13 @@ void WatchChildren(const char* path, const char* run) {
   Next(&next.execveat, "execveat");
   Next(&next.posix_spawn, "posix_spawn");
   Next(&next.posix_spawnp, "posix_spawnp");
-  snprintf(library, sizeof library, "%s", path);
+  char* to = stpcpy(texts, path) + 1;
+  run_dir = to;
+  run_id = to = stpcpy(to, run) + 1;
+  stpcpy(to, id);
 }
+
+const char* OwnPath(void) { return library; }
 
 /* ---- Environments -----------------------------------------------------------------------------*/
 
@@ -126,13 +120,44 @@ static int WithoutUs(const char* variable, char* to) {
 
 /* ---- Telling ----------------------------------------------------------------------------------*/
 
+/* The first 64 bits of the machine's boot id; 0: not known. */
+static unsigned long long ThisBoot(void) {
+  char text[64];
+  unsigned long long boot = 0;
+  const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  const ssize_t bytes = fd < 0 ? 0 : read(fd, text, sizeof text);
+  if (fd >= 0) close(fd);
+  for (int at = 0, digits = 0; at < bytes && digits < 16; ++at) {
+    const char* found = text[at] == '\0' ? NULL : strchr("0123456789abcdef", text[at]);
+    if (found == NULL) continue;
+    boot = boot << 4 | (unsigned long long)(found - "0123456789abcdef");
+    ++digits;
+  }
+  return boot;
+}
+
+/* By its numbers ("boot:device:inode:made_ns:path", src/runtime/run_folder.cc), where these are
+ * known. */
+static int IsRun(const struct stat* folder) {
+  enum { kBoot, kDevice, kInode, kMade, kNumbers };
+  unsigned long long numbers[kNumbers];
+  const char* at = run_id;
+  for (int i = 0; i < kNumbers; ++i) {
+    char* end;
+    numbers[i] = strtoull(at, &end, 16);
+    if (end == at || *end != ':') return 1;
+    at = end + 1;
+  }
+  if (strcmp(at, run_dir) != 0 || numbers[kBoot] != ThisBoot()) return 1;
+  return folder->st_dev == numbers[kDevice] && folder->st_ino == numbers[kInode];
+}
+
 /* Not where another folder has taken the run's place, perhaps by somebody else's link. */
 int OpenInRun(const char* name, int flags) {
   const int folder = open(run_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
   struct stat facts;
   int fd = -1;
-  if (folder >= 0 && (!run_is_known || (fstat(folder, &facts) == 0 && facts.st_dev == run_device &&
-                                        facts.st_ino == run_inode))) {
+  if (folder >= 0 && fstat(folder, &facts) == 0 && IsRun(&facts)) {
     fd = openat(folder, name, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
   }
   if (folder >= 0) close(folder);
@@ -211,34 +236,35 @@ enum { kMostVariables = 16384, kMostBytes = 65536 };
 struct Scratch {
   struct Scratch* next;
   const char* owner;
+  pid_t user; /* 0: free */
+  struct Room room;
   char found[PATH_MAX];
   char preload[kMostBytes];
   char* copy[kMostVariables + 1];
 };
 
-/* What was in use at an exec: after that of a child of vfork() the parent has it, so it stays its
- * thread's, or that of a later one in the same place. */
-static struct Scratch* kept;
+/* All there are. Each stays its thread's, or that of a later one in the same place: what a child of
+ * vfork() had in use at its exec the parent has. */
+static struct Scratch* scratches;
 static __thread const char this_thread __attribute__((tls_model("initial-exec")));
 
+/* One that no signal handler has interrupted the use of. */
 static struct Scratch* Borrow(void) {
-  struct Scratch* one = __atomic_load_n(&kept, __ATOMIC_ACQUIRE);
-  while (one != NULL && one->owner != &this_thread) one = one->next;
-  if (one != NULL) return one;
-  one = mmap(NULL, sizeof *one, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-             -1, 0);
-  return one == MAP_FAILED ? NULL : one;
-}
-static void Keep(struct Scratch* one) {
-  if (one->owner != NULL) return;
-  one->owner = &this_thread;
-  one->next = __atomic_load_n(&kept, __ATOMIC_RELAXED);
-  while (
-      !__atomic_compare_exchange_n(&kept, &one->next, one, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+  const pid_t self = getpid();
+  struct Scratch* one = __atomic_load_n(&scratches, __ATOMIC_ACQUIRE);
+  while (one != NULL && (one->owner != &this_thread || one->user == self)) one = one->next;
+  if (one == NULL) {
+    one = mmap(NULL, sizeof *one, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (one == MAP_FAILED) return NULL;
+    one->owner = &this_thread;
+    one->next = __atomic_load_n(&scratches, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&scratches, &one->next, one, 0, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED)) {
+    }
   }
-}
-static void Return(struct Scratch* one) {
-  if (one->owner == NULL) munmap(one, sizeof *one);
+  one->user = self;
+  return one;
 }
 
 /* The file that a search along PATH finds, in `found`; `name` where it does not. */
@@ -263,15 +289,23 @@ static const char* Search(const char* name, char* found) {
   }
 }
 
-static enum Obstacle ObstacleOf(const struct Start* start, const char* path) {
-  if (start->how == kExecFile) return ObstacleOfDescriptor(start->fd, library);
-  if (start->how != kExecAt) return ObstacleOfFile(path, library);
-  const int empty = path != NULL && *path == '\0' && (start->flags & AT_EMPTY_PATH) != 0;
-  if (empty) return ObstacleOfDescriptor(start->fd, library);
-  const int fd = openat(start->fd, path, O_RDONLY | O_CLOEXEC);
-  const enum Obstacle found = ObstacleOfDescriptor(fd, library);
-  if (fd >= 0) close(fd);
-  return found;
+static enum Obstacle ObstacleOf(const struct Start* start, const char* path, struct Room* room) {
+  const int empty =
+      start->how == kExecAt && path != NULL && *path == '\0' && (start->flags & AT_EMPTY_PATH) != 0;
+  if (start->how == kExecFile || empty) return ObstacleOfDescriptor(start->fd, library, room);
+  return ObstacleOfFile(start->how == kExecAt ? start->fd : AT_FDCWD, path, library, room);
+}
+
+/* Whether the child is below a process that records: else it may be one itself, whatever it does.
+ */
+static int HasRecordedParent(Words variables) {
+  static const char kParent[] = "CROSSCUT_PARENT=";
+  for (; *variables != NULL; ++variables) {
+    if (strncmp(*variables, kParent, sizeof kParent - 1) == 0) {
+      return (*variables)[sizeof kParent - 1] != '\0';
+    }
+  }
+  return 0;
 }
 
 /* The environment with what WithoutUs() leaves of the variable `at`. */
@@ -297,19 +331,17 @@ static int Make(const struct Start* start, Words variables) {
   }
   struct Scratch* scratch = Borrow();
   if (scratch == NULL) return Call(start, variables);
-  const int spawns = start->how == kSpawn || start->how == kSpawnPath;
   const int searches = start->how == kExecPath || start->how == kSpawnPath;
   const char* path = searches ? Search(start->path, scratch->found) : start->path;
-  const enum Obstacle obstacle = ObstacleOf(start, path);
-  if (obstacle == kNone) {
-    Return(scratch);
-    return Call(start, variables);
-  }
-  TellObstacle(obstacle, path == NULL ? "a program" : path, "child");
-  Words copy = CopyWithoutUs(variables, count, (size_t)at, scratch);
-  if (!spawns) Keep(scratch);
-  const int result = Call(start, copy);
-  Return(scratch);
+  const enum Obstacle obstacle = ObstacleOf(start, path, &scratch->room);
+  if (DoesHarm(obstacle)) TellObstacle(obstacle, path == NULL ? "a program" : path, "child");
+  const int needless = obstacle == kNothingToDo && HasRecordedParent(variables) &&
+                       !WithoutUs(variables[at], scratch->preload);
+  const int loads = !needless && !DoesHarm(obstacle);
+  if (!loads) variables = CopyWithoutUs(variables, count, (size_t)at, scratch);
+  if (obstacle != kNoLoader) TellStart(loads, start->how != kSpawn && start->how != kSpawnPath);
+  const int result = Call(start, variables);
+  scratch->user = 0;
   return result;
 }
 
@@ -352,6 +384,18 @@ INTERPOSES int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file
                             const posix_spawnattr_t* attributes, Words arguments, Words variables) {
   const struct Start start = {kSpawnPath, file, -1, 0, arguments, pid, actions, attributes};
   return Make(&start, variables);
+}
+
+/* The shell of these two is started within the C library, and loads us. */
+INTERPOSES int system(const char* command) {
+  int (*system_)(const char*) = Next(&next.system, "system");
+  if (command != NULL) TellStart(1, 0);
+  return system_(command);
+}
+INTERPOSES FILE* popen(const char* command, const char* mode) {
+  FILE* (*popen_)(const char*, const char*) = Next(&next.popen, "popen");
+  TellStart(1, 0);
+  return popen_(command, mode);
 }
 
 /* The words of execl() and its kin, up to their NULL, as an array; what stands behind that stays to

@@ -7,7 +7,7 @@
  *    process appears in the report.
  *  - a process that leaves by _exit (os._exit, a child of multiprocessing) tells its session;
  *  - a program that a process starts is started without this library where it cannot be loaded
- *    before it (children.h);
+ *    before it, or has nothing to do in it (children.h);
  *  - a program that shuts all its threads in a filter of system calls has none of ours in it
  *    (sandbox.h).
  * Prints nothing, changes no variable but CROSSCUT_PARENT. */
@@ -45,7 +45,6 @@ static struct {
   void (*err_clear)(void);
 } python;
 
-static char package_dir[PATH_MAX];
 static int brought_in;
 static int embedded; /* the program is no `python`: its main never says that it is ready */
 
@@ -74,11 +73,26 @@ static const char kBringIn[] =
     "except BaseException:\n"
     "    pass\n";
 
+/* The package's folder, in whose lib this library stands; "" where nobody knows. */
+static char* FindPackage(char folder[PATH_MAX]) {
+  Dl_info info;
+  *folder = '\0';
+  if (dladdr((void*)&FindPackage, &info) == 0 || info.dli_fname == NULL) return folder;
+  if (strlen(info.dli_fname) >= PATH_MAX) return folder;
+  strcpy(folder, info.dli_fname);
+  for (int up = 0; up < 2; ++up) {
+    char* slash = strrchr(folder, '/');
+    *(slash == NULL ? folder : slash) = '\0';
+  }
+  return folder;
+}
+
 static void BringIn(void) {
+  char folder[PATH_MAX];
   PyObject *type, *value, *trace;
   python.err_fetch(&type, &value, &trace);
   PyObject* names = python.dict_new();
-  PyObject* package = python.unicode_decode_fs_default(package_dir);
+  PyObject* package = python.unicode_decode_fs_default(FindPackage(folder));
   if (names != NULL && package != NULL) {
     python.dict_set_item_string(names, "__builtins__", python.eval_get_builtins());
     python.dict_set_item_string(names, "package", package);
@@ -198,7 +212,7 @@ static void StartSession(const char* program) {
   char begun[32];
   snprintf(begun, sizeof begun, "%lld", MonotonicNs());
   char path[PATH_MAX + 32];
-  snprintf(path, sizeof path, "%s/lib/libcrosscut.so.1", package_dir);
+  strcat(FindPackage(path), "/lib/libcrosscut.so.1");
   const char* dormant = getenv("CROSSCUT_DORMANT");
   int (*start)(const void*);
   int (*arm)(const void*);
@@ -231,28 +245,18 @@ __attribute__((visibility("default"), noreturn)) void _exit(int status) {
 }
 __attribute__((visibility("default"), noreturn)) void _Exit(int status) { _exit(status); }
 
-/* package_dir: this library stands in crosscut/lib. */
-static int FindPackage(const char* run) {
-  Dl_info info;
-  if (dladdr((void*)&FindPackage, &info) == 0 || info.dli_fname == NULL) return 0;
-  const size_t length = strlen(info.dli_fname);
-  if (length >= sizeof package_dir) return 0;
-  memcpy(package_dir, info.dli_fname, length + 1);
-  WatchChildren(info.dli_fname, run);
-  WatchSandboxes();
-  for (int up = 0; up < 2; ++up) {
-    char* slash = strrchr(package_dir, '/');
-    if (slash == NULL) return 0;
-    *slash = '\0';
-  }
-  return 1;
-}
+/* What Python is, and what is linked to it, has; the loader looks for it, and does not mind. */
+extern __attribute__((weak, visibility("default"))) void Py_Initialize(void);
 
 __attribute__((constructor)) static void Load(int argc, char** argv, char** environment) {
   (void)environment;
   const char* run = getenv("CROSSCUT_RUN");
-  if (run == NULL || *run == '\0' || argc < 1 || !FindPackage(run)) return;
-  if (dlsym(RTLD_DEFAULT, "Py_Initialize") == NULL) {
+  Dl_info info;
+  if (run == NULL || *run == '\0' || argc < 1) return;
+  if (dladdr((void*)&Load, &info) == 0 || info.dli_fname == NULL) return;
+  WatchChildren(info.dli_fname, run);
+  WatchSandboxes();
+  if (Py_Initialize == NULL) {
     StartSession(BaseName(argv[0]));
     return;
   }

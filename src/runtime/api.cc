@@ -13,6 +13,7 @@
 #include "src/runtime/error.h"
 #include "src/runtime/plugins.h"
 #include "src/runtime/session.h"
+#include "src/runtime/starts.h"
 
 using crosscut::record::InControl;
 using crosscut::record::Recorder;
@@ -41,6 +42,7 @@ __attribute__((constructor)) void LoadLibrary() {
   if (void* slot = dlsym(RTLD_DEFAULT, "crosscut_preload_filter")) {
     *static_cast<void (**)()>(slot) = [] { Session::Get().LeaveClocks(); };
   }
+  crosscut::record::FollowStarts([] { return Session::Get().IsOwner(); });
   crosscut::ForkSafeMutex::FollowForks();  // whose handler frees the locks that the next one takes
   (void)pthread_atfork(nullptr, nullptr, &ChildAfterFork);
   pthread_key_t main_thread;

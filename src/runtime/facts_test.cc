@@ -1,9 +1,11 @@
 // What the log says of the process, its session and its steps, read back word by word.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -17,6 +19,15 @@
 #include "src/base/testing/folder.h"
 #include "src/format/ring.h"
 #include "src/format/run_reader.h"
+
+// What the preloaded library has.
+extern "C" {
+__attribute__((visibility("default"))) void (*crosscut_preload_starts)(int loads, int execs);
+__attribute__((visibility("default"))) int crosscut_preload_costs(double costs[2][3]) {
+  for (int i = 0; i < 6; ++i) costs[i / 3][i % 3] = i + 1;
+  return 1;
+}
+}
 
 namespace {
 
@@ -60,8 +71,9 @@ class FactsTest : public testing::Test {
     EXPECT_TRUE(run.ok()) << run.status().message();
     EXPECT_EQ((*run)->processes().size(), 1);
     format::ProcessReader* const process = (*run)->processes()[0];
-    bool ours = false;
+    std::map<uint32_t, bool> tracks;  // a batch may go on in the middle of one
     const auto take = [&](const WordBatch& batch, std::vector<Words>* to) {
+      bool& ours = tracks[batch.track];
       size_t n = 0;
       for (size_t at = 0; at < batch.words.size(); at += n) {
         n = format::EventLength(batch.words, at);
@@ -449,6 +461,49 @@ TEST_F(FactsTest, SourcesKeepWhatWasToldOfThemIntoEveryLog) {
   }
   EXPECT_EQ(costs,
             (std::vector<Words>{{0x26, probe - 1, 1, 2, 3, 4, 5}, {0x26, probe, 6, 7, 8, 9, 10}}));
+}
+
+TEST_F(FactsTest, StartsOfProgramsAreMarkedAndWhatTheyCostIsToldOnce) {
+  ASSERT_NE(crosscut_preload_starts, nullptr);
+  const auto child_starts = [](int times) {
+    const pid_t child = vfork();
+    if (child == 0) {
+      for (int i = 0; i < times; ++i) crosscut_preload_starts(1, 1);
+      _exit(0);
+    }
+    waitpid(child, nullptr, 0);
+  };
+  crosscut_preload_starts(0, 0);
+  Start();
+  child_starts(1);  // of a thread that has marked nothing: it would have to take a lock
+  for (int i = 0; i < 3; ++i) crosscut_preload_starts(0, 0);
+  child_starts(4);
+  crosscut_preload_starts(1, 1);  // this process becomes another program
+  crosscut_pause();
+  crosscut_preload_starts(0, 0);
+  child_starts(1);
+  crosscut_resume();
+  EXPECT_EQ(crosscut_flush(), CROSSCUT_OK);
+  crosscut_preload_starts(0, 0);
+  child_starts(20'000);  // no further than the chunk
+  crosscut_stop();
+  std::map<uint64_t, int> starts;
+  const Log log = Read();
+  for (const Words& words : log.Of(format::kInstant)) ++starts[words[1]];
+  ASSERT_EQ(starts.size(), 2);
+  EXPECT_EQ(starts.begin()->second, 4);
+  EXPECT_GT(starts.rbegin()->second, 1000);
+  EXPECT_LT(starts.rbegin()->second, 5000);
+  const auto text = [](const char* of) {
+    return crosscut_intern(of, SIZE_MAX, CROSSCUT_TEXT, CROSSCUT_LAYER_NONE, 0, 0);
+  };
+  const std::vector<Words> costs = log.Of(format::kProbeCost);
+  for (const Words& cost :
+       {Words{0x26, text("programs started, also in control steps"), 1000, 0, 2000, 3000, 1},
+        Words{0x26, text("programs started with Crosscut's library, also in control steps"), 4000,
+              0, 5000, 6000, 1}}) {
+    EXPECT_EQ(std::count(costs.begin(), costs.end(), cost), 1);
+  }
 }
 
 TEST_F(FactsTest, AProfileIsAFileThatAFactNames) {

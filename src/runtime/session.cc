@@ -21,6 +21,7 @@
 #include "src/runtime/calibrate.h"
 #include "src/runtime/error.h"
 #include "src/runtime/plugins.h"
+#include "src/runtime/starts.h"
 
 namespace crosscut::record {
 namespace {
@@ -198,7 +199,11 @@ int Session::StartLocked(const Settings& settings) {
 
 int Session::OpenLog(const Settings& settings) {
   return log_.Open(settings, {.on_start = &CalibrateProbes,
-                              .on_pass = [] { Get().steps_.ReadRunDelay(); },
+                              .on_pass =
+                                  [] {
+                                    Get().steps_.ReadRunDelay();
+                                    CalibrateStarts();
+                                  },
                               .on_failure = &Session::OnDrainFailure,
                               .other_threads = &Session::OtherThreads});
 }
@@ -337,7 +342,7 @@ void Session::LeaveTheProgramAlone() {
 // Only the owner's leaving counts: a vfork child shares this memory, a raw clone has a copy of it
 // without the ring.
 void Session::OnUnderscoreExit() {
-  if (log_.owner() != getpid()) return;
+  if (!IsOwner()) return;
   if (!open()) return LeaveNothing();
   const format::RingHeader* header = log_.header();
   // ProcessLog::TellStop() -> here: whether AtExit() has run by exit().

@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include <atomic>
 
@@ -75,6 +76,8 @@ class Session {
   // A filter on the calling thread might end the process at a system call of ours on it.
   void LeaveClocks() { steps_.LeaveClocks(); }
   void AtExit(bool by_underscore_exit = false);
+  // Whether this process has the log: not so in a child that shares the memory of who has it.
+  bool IsOwner() const { return log_.owner() == getpid(); }
   // The process leaves by _exit(): no handler of exit() has run.
   void OnUnderscoreExit();
   // The main thread ends by pthread_exit(): the program ends with its own last thread, not ours.

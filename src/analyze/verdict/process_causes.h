@@ -19,17 +19,6 @@ inline double Share(int64_t part, int64_t whole) {
   return whole <= 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// Whether each third of the steps has half as much of it as a third at least: what each 50th step
-// does (a checkpoint, an evaluation) is in few of them, and goes on.
-inline bool ComesAgain(const std::vector<int64_t>& parts) {
-  std::array<double, 3> thirds = {};
-  for (size_t i = 0; i < parts.size(); ++i) {
-    thirds[3 * i / parts.size()] += static_cast<double>(parts[i]);
-  }
-  const double all = thirds[0] + thirds[1] + thirds[2];
-  return 6 * *std::min_element(thirds.begin(), thirds.end()) >= all && all > 0;
-}
-
 // The element with the largest value, the first of them; the end of an empty map.
 inline auto Largest(const std::map<uint32_t, int64_t>& sums) {
   return std::max_element(sums.begin(), sums.end(),

@@ -35,6 +35,24 @@ def programs(tmp_path_factory):
     return {**found, "script": script, "other": other}
 
 
+# Says whether a library is preloaded; nothing else that it calls could matter to us.
+SHOWS = """
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+  const char* preload = getenv("LD_PRELOAD");
+  return puts(preload == NULL ? "none" : preload) < 0 ? 1 : 5;
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def shows(tmp_path_factory):
+    program = tmp_path_factory.mktemp("shows") / "shows"
+    subprocess.run(["cc", "-xc", "-", "-o", program], check=True, input=SHOWS, text=True)
+    return program
+
+
 # Every way of the C library, called with the program's path as %r; each ends as the program does.
 WAYS = {
     "sh": "import os; os._exit(os.waitstatus_to_exitcode(os.system({!r})))",
@@ -87,6 +105,98 @@ def test_other_children_end_as_without_us(programs, tmp_path, kind):
     assert others(done.stderr) == others(plain.stderr)
     told = "a child is not recorded" in done.stderr
     assert told == (kind in ("script", "other"))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_child_that_starts_no_program_itself_is_started_without_our_library(shows, tmp_path, way):
+    command = [sys.executable, "-c", WAYS[way].format(str(shows))]
+    plain, done = run_plain(command), record(tmp_path / "run", command)
+    assert plain.stdout == "none\n"
+    assert (done.returncode, done.stdout) == (5, "none\n")
+    assert others(done.stderr) == others(plain.stderr)
+    assert "is not recorded" not in done.stderr
+
+
+def test_a_child_that_may_start_programs_or_has_others_preloaded_keeps_ours(shows, tmp_path):
+    shell = record(tmp_path / "shell", [sys.executable, "-c", "import os\n"
+                                        "os.system('echo $LD_PRELOAD; :')"])
+    assert shell.stdout.endswith("libcrosscut_preload.so\n")
+    other = tmp_path / "other.so"
+    subprocess.run(["cc", "-shared", "-xc", "-", "-o", other], check=True, input="", text=True)
+    both = record(tmp_path / "both", [sys.executable, "-c", WAYS["vfork"].format(str(shows))],
+                  env={"LD_PRELOAD": str(other)})
+    assert both.stdout.startswith(f"{other}:") and "libcrosscut_preload.so" in both.stdout
+
+
+def test_what_a_launcher_starts_is_the_command_whatever_it_calls(shows, tmp_path):
+    done = record(tmp_path / "run", ["env", "A=1", shows])
+    assert done.returncode == 5 and "libcrosscut_preload.so" in done.stdout
+    assert [row["name"] for row in table(tmp_path / "run", "processes")] == ["shows"]
+
+
+def test_a_program_that_is_replaced_by_another_is_looked_at_again(shows, programs, tmp_path):
+    """By one of the same name, length and times, under which the first was known."""
+    files = [tmp_path / "first", tmp_path / "second"]
+    for file, source in zip(files, (shows, programs["address"])):
+        shutil.copy(source, file)
+    size = max(file.stat().st_size for file in files)
+    for file in files:
+        os.truncate(file, size)
+        os.utime(file, (1, 1))
+    script = (f"import os, subprocess, time\nfirst, second, name = {str(files[0])!r}, "
+              f"{str(files[1])!r}, {str(tmp_path / 'name')!r}\n"
+              "for file in first, second:\n"
+              "    os.rename(file, name)\n"
+              "    time.sleep(2.1)\n"
+              "    for _ in range(3): print(subprocess.run([name]).returncode, flush=True)\n")
+    done = record(tmp_path / "run", [sys.executable, "-c", script])
+    assert done.stdout == 3 * "none\n5\n" + 3 * "hello\n5\n", done.stderr
+    assert "2 more like it" in done.stderr
+
+
+def test_no_word_is_left_in_a_folder_that_took_the_runs_place(programs, tmp_path):
+    run, other = tmp_path / "run", tmp_path / "other"
+    other.mkdir()
+    script = (f"import os, subprocess\nos.rename({str(run)!r}, {str(tmp_path / 'moved')!r})\n"
+              f"os.rename({str(other)!r}, {str(run)!r})\n"
+              f"subprocess.run([{str(programs['address'])!r}])\n")
+    record(run, [sys.executable, "-c", script])
+    assert list(run.iterdir()) == []
+
+
+STARTS = """
+import crosscut, ctypes, os, subprocess
+library = [line.split()[-1] for line in open("/proc/self/maps") if "libcrosscut.so" in line][0]
+for step in range(10):
+    subprocess.run(["true"], check=True)
+    os.waitpid(os.posix_spawnp("true", ["true"], os.environ), 0)
+    subprocess.run(["sh", "-c", ":"], check=True)
+    os.system(":")
+    subprocess.run(["sh", "-c", ":"], check=True, preexec_fn=lambda: None)
+    try:
+        subprocess.run(["no such program"])
+    except FileNotFoundError:
+        pass
+    ctypes.CDLL(library).crosscut_flush()
+    crosscut.step()
+"""
+
+
+def test_each_start_is_told_with_what_it_costs(tmp_path):
+    """Children of vfork() and posix_spawn(), and the shell of system(); not what forked children
+    start, nor what cannot be started."""
+    script = tmp_path / "starts.py"
+    script.write_text(STARTS)
+    done = record(tmp_path / "run", [sys.executable, script], "--control-steps=0")
+    assert done.returncode == 0, done.stderr
+    rows = {row["probe"]: row for row in table(tmp_path / "run", "overhead")}
+    looked = rows["programs started"]
+    loaded = rows["programs started with Crosscut's library"]
+    assert (looked["count"], loaded["count"]) == (20, 20)
+    for row in looked, loaded:
+        assert row["outside_ns"] == 0 and row["low_ns"] < row["inside_ns"] < row["high_ns"]
+        assert row["subtracted_ns"] == row["inside_ns"]
+    assert looked["inside_ns"] < loaded["inside_ns"] < 20 * 1_000_000
 
 
 def test_children_of_a_kind_are_told_of_once_and_counted(programs, tmp_path):
