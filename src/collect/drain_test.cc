@@ -3,9 +3,11 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -307,8 +309,10 @@ TEST_F(DrainTest, ItsOwnWorkIsASpanOfOverheadOnATrackOfItsOwn) {
     const format::NameAttributes& name = names.attributes.at(at->second);
     if (name.kind != format::kKindSpan) continue;
     EXPECT_EQ(name.layer, format::kLayerOverhead);
+    EXPECT_EQ(name.flags, 0);
     ASSERT_EQ(names.attributes.count(name.probe), 1) << "the probe has a name";
-    EXPECT_EQ(names.attributes.at(name.probe).kind, format::kKindText);
+    const format::NameAttributes text = {format::kKindText};
+    EXPECT_EQ(names.attributes.at(name.probe).Pack(), text.Pack());
     spans.insert(at->second);
   }
   ASSERT_EQ(spans.size(), 1);
@@ -358,6 +362,8 @@ TEST_F(DrainTest, TheProcessesUseIsCountedTwiceASecond) {
   ASSERT_EQ(counters.size(), 2);
   for (const char* name : {"crosscut.cpu_ns", "crosscut.resident_bytes"}) {
     const auto& values = counters[name];
+    const uint64_t id = names.ids.find(name)->second;
+    EXPECT_EQ(names.attributes.at(id).Pack(), format::NameAttributes{}.Pack());
     EXPECT_GE(values.size(), 2);
     EXPECT_LE(values.size(), static_cast<size_t>(2 + took / 500'000'000));
     const double apart = 0.49e9 / ClockNsPerTick();
@@ -478,6 +484,70 @@ TEST_F(DrainTest, WhatItLeavesStaysInTheRingAndTheLogIsNotComplete) {
     EXPECT_EQ(SpansIn(ReadLog(false)).count(kName), 0);
     unlink(log().c_str());
   }
+}
+
+// Whatever the program opens and closes: the log, the ring's mark, and nothing else.
+TEST_F(DrainTest, ItHasDescriptorsOfItsOwnThatStandHigh) {
+  DrainOptions options;
+  options.ring = Record(16);
+  Recorder::Get().SetPhase(Phase::kOff, ClockNow());  // it opens no files of its own then
+  options.mark = open((dir_ + "/mark").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  const int mark = options.mark;
+  Start(options);
+  EXPECT_EQ(fcntl(mark, F_GETFD), -1) << "the program's number is free";
+  rlimit limit = {};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  std::map<int, std::string> files;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    char name[32] = {};
+    FILE* const comm = fopen((task.path() / "comm").c_str(), "re");
+    if (comm == nullptr || fgets(name, sizeof name, comm) == nullptr) name[0] = '\0';
+    if (comm != nullptr) fclose(comm);
+    if (std::string(name) != "crosscut-drain\n") continue;
+    for (const auto& fd : std::filesystem::directory_iterator(task.path() / "fd")) {
+      files[std::stoi(fd.path().filename())] = std::filesystem::read_symlink(fd.path());
+    }
+  }
+  const auto least = static_cast<int>(std::min<rlim_t>(limit.rlim_cur / 2, 4096));
+  ASSERT_EQ(files.size(), 2u);
+  EXPECT_GE(files.begin()->first, least);
+  EXPECT_LT(files.rbegin()->first, least + 2);
+  EXPECT_EQ(files.begin()->second, log());
+  EXPECT_EQ(files.rbegin()->second, dir_ + "/mark");
+  Quit();
+}
+
+// By the clock: what is younger is there, and of the older what stands in the same chunk.
+TEST_F(DrainTest, ASnapshotOfSoMuchTimeReachesBackSoFar) {
+  static std::atomic<uint64_t> now;
+  constexpr uint64_t kSpans = 6 * kWordsInChunk, kKeep = kSpans;  // half of the ticks
+  now = 1'000'000;
+  ClockInjectForTest([] { return ++now; });
+  ChunkRing* ring = NewRing(24);
+  ring->KeepNewest();
+  ASSERT_TRUE(Recorder::Get().BeginSession(ring, 4 << 20));
+  Recorder::Get().SetPhase(Phase::kOn, ClockNow());
+  DrainOptions options;
+  options.ring = ring;
+  options.flight_recorder = true;
+  options.keep_ticks = kKeep;
+  Start(options);
+  std::thread(MarkSpans, kName, kSpans).join();
+  const uint64_t before = now;
+  Flush();
+  const uint64_t after = now;
+  Quit();
+  uint64_t first = UINT64_MAX, last = 0, events = 0;
+  for (const Logged& event : ReadLog()) {
+    if (event.words[0] != kName && event.words[0] != format::kEnd) continue;
+    first = std::min(first, event.tick);
+    last = std::max(last, event.tick);
+    ++events;
+  }
+  EXPECT_EQ(events + SlotCounts(*ring), 2 * kSpans);
+  EXPECT_LE(first, after - kKeep);
+  EXPECT_GT(first, before - kKeep - kWordsInChunk - 5000) << "a chunk, and who else took ticks";
+  EXPECT_LT(last, before);
 }
 
 TEST_F(DrainTest, ASnapshotHoldsAllThatIsKeptOrTheNewestOfIt) {

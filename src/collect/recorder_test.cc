@@ -360,6 +360,52 @@ TEST_F(RecorderTest, TheSlotOfAllLossesStaysThoughAThreadThatUsedItEnds) {
   for (const auto& event : testing::EventsIn(*ring)) EXPECT_NE(event.words[0], format::kDrop);
 }
 
+// A thread that owes many ends, or few by name, does not go on in a chunk that has no room for all.
+TEST_F(RecorderTest, WhatAThreadOwesHasRoomInTheChunkThatItTakesOver) {
+  constexpr size_t kLeft = 600;  // words of the chunk that another thread leaves
+  const auto left = [] {
+    const auto* s = static_cast<const ThreadState*>(crosscut_this_thread);
+    return format::kRingChunkWords - static_cast<size_t>(s->position - s->chunk);
+  };
+  for (const size_t ends : {size_t{100}, kLeft - 100, kLeft, size_t{999}}) {
+    ChunkRing* ring = Record(6);
+    std::atomic<int> turn{0};
+    std::thread other([&] {
+      crosscut_instant(kName);
+      while (left() > kLeft) crosscut_end();  // of nothing: a word each
+      turn = 1;
+      turn.notify_all();
+      turn.wait(1);
+    });
+    turn.wait(0);
+    std::thread([&] {
+      for (uint32_t i = 0; i < 1000; ++i) crosscut_begin(kName);
+      while (SlotCounts(*ring) == 0) crosscut_instant(kName);
+      for (size_t i = 0; i < ends; ++i) crosscut_end();
+      turn = 2;
+      turn.notify_all();
+      other.join();
+      const auto heads = [&] {
+        std::vector<uint64_t> words;
+        for (uint32_t i = 0; i < ring->prepared(); ++i) {
+          const uint64_t* chunk = ring->chunk(i);
+          words.push_back(format::ChunkFill(chunk[format::kChunkState]));
+          words.push_back(chunk[format::kChunkBaseTick]);
+          words.push_back(chunk[format::kChunkTrack]);
+        }
+        return words;
+      };
+      const std::vector<uint64_t> before = heads();  // of all chunks
+      const auto* s = static_cast<const ThreadState*>(crosscut_this_thread);
+      const uint64_t chunks = s->chunks;
+      crosscut_instant(kName);
+      EXPECT_EQ(heads(), before) << ends;
+      EXPECT_EQ(s->chunks - chunks, ends < kLeft - 50 ? 1u : 0u) << ends;
+      EXPECT_LE(s->position, s->chunk + format::kRingChunkWords);
+    }).join();
+  }
+}
+
 TEST_F(RecorderTest, ARingThatComesAfterAnotherTakesNoMoreMemory) {
   ChunkRing* const rings[] = {NewRing(16), NewRing(16)};
   const auto session = [&](int i) {

@@ -391,15 +391,15 @@ int64_t ChromeWriter::BeginOf(const trace::Spans& spans, const trace::WholeSpans
   const int64_t own = spans.begin_ns[span], end = wholes.end_ns(span);
   if (!names_.options().adjusts_steps || trace_.name(spans.name[span]).text != own_steps_)
     return own;
-  int64_t begin = own;
+  std::optional<int64_t> begin;
   for (SpanIndex next = span + 1; next < spans.size() && spans.begin_ns[next] < end; ++next) {
     if (wholes.first(next) == span) {
-      begin = own;
-    } else if (begin == own && numbers_->IsPython(spans.name[next])) {
+      begin.reset();
+    } else if (!begin && numbers_->IsPython(spans.name[next])) {
       begin = spans.begin_ns[next];
     }
   }
-  return begin;
+  return begin.value_or(own);
 }
 
 void ChromeWriter::InstantRows(uint32_t index) {

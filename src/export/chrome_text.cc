@@ -35,7 +35,10 @@ bool IsJsonWord(std::string_view text) {
   return at == text.size();
 }
 
-bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool IsOfWord(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+         std::string_view("_.-+").find(c) != std::string_view::npos;
+}
 
 // Puts quotes around the words outside texts that JSON does not have.
 std::string WordsAsTexts(std::string_view text) {
@@ -46,11 +49,8 @@ std::string WordsAsTexts(std::string_view text) {
     if (quoted || text[i] == '"') {
       if (text[i] == '\\' && end < text.size()) ++end;
       if (text[i] == '"') quoted = !quoted;
-    } else if (IsWord(text[i]) || text[i] == '-' || text[i] == '+') {
-      while (end < text.size() &&
-             (IsWord(text[end]) || text[end] == '.' || text[end] == '-' || text[end] == '+')) {
-        ++end;
-      }
+    } else if (IsOfWord(text[i])) {
+      while (end < text.size() && IsOfWord(text[end])) ++end;
       if (!IsJsonWord(text.substr(i, end - i))) {
         base::AppendJsonString(text.substr(i, end - i), &out);
         i = end;

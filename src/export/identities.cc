@@ -36,7 +36,6 @@ int64_t EarliestOf(const trace::Trace& trace) {
     for (const trace::Step& step : process.steps) see(step.begin_ns);
   }
   for (const trace::Track& track : trace.tracks) {
-    see(track.begin_ns);
     if (track.spans.size() > 0) see(track.spans.begin_ns.front());
     for (const int64_t at : track.instants.at_ns) see(at);
     for (const trace::Loss& loss : track.losses) see(loss.begin_ns);

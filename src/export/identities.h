@@ -20,7 +20,7 @@ class Identities {
   int64_t pid(uint32_t process) const { return pids_[process]; }
   // The same for a track of the host, unique in its process. Of a device: the number of its stream.
   int64_t tid(uint32_t track) const { return tids_[track]; }
-  // Added to the times of the trace, it leaves none below 0.
+  // Added to the times of what a trace tells of (not to edges of tracks), it leaves none below 0.
   int64_t shift_ns() const { return shift_ns_; }
   // Sentences about known ids that are others here.
   const std::vector<std::string>& gaps() const { return gaps_; }

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <memory>
 #include <utility>
 
 #include "src/base/time.h"
 #include "src/verbs/armed_process.h"
+#include "src/verbs/common_step.h"
 #include "src/verbs/recording/program_name.h"
 
 namespace crosscut::verbs {
@@ -185,37 +185,19 @@ uint64_t Controller::Steps() const {
   return sum;
 }
 
-// The first step that all can still reach, given the fastest one's pace.
 Result<uint64_t> Controller::ChooseStep(double ahead_seconds) {
-  std::vector<uint64_t> before;
+  std::vector<CountedSteps> counted;
+  std::vector<const ArmedProcess*> processes;
   for (const Target& target : targets_) {
-    before.push_back(target.by_step ? target.process->steps() : 0);
+    if (!target.by_step) continue;
+    processes.push_back(target.process.get());
+    counted.push_back({target.told.title, target.process->steps()});
   }
   const double begin = Now();
   SleepMs(kSampleMs);
   const double elapsed = Now() - begin;
-  uint64_t most = 0;
-  double fastest = 0;
-  for (size_t i = 0; i < targets_.size(); ++i) {
-    if (!targets_[i].by_step) continue;
-    const uint64_t now = targets_[i].process->steps();
-    most = std::max(most, now);
-    fastest = std::max(fastest, static_cast<double>(now - before[i]) / elapsed);
-  }
-  const auto ahead = static_cast<uint64_t>(std::ceil(fastest * ahead_seconds)) + 2;
-  const uint64_t step = most + ahead;
-  for (size_t i = 0; i < targets_.size(); ++i) {
-    if (!targets_[i].by_step) continue;
-    const uint64_t now = targets_[i].process->steps();
-    const double pace = static_cast<double>(now - before[i]) / elapsed;
-    const double left = now < step ? static_cast<double>(step - now) : 0;
-    if (left <= static_cast<double>(ahead) * 10 + 100 || left <= pace * options_.timeout) continue;
-    return Status::Invalid(targets_[i].told.title + " is at step " + std::to_string(now) +
-                           ", another at step " + std::to_string(most) +
-                           ": they count different steps; --now starts and stops them without "
-                           "waiting for a step");
-  }
-  return step;
+  for (size_t i = 0; i < counted.size(); ++i) counted[i].now = processes[i]->steps();
+  return CommonStep(counted, {elapsed, ahead_seconds, options_.timeout});
 }
 
 // To those that wait for step `step`, or to those that wait for none (kAtOnce).

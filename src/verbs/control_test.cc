@@ -5,15 +5,20 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
+#include <utility>
 
 #include "src/format/ring_search.h"
 #include "src/verbs/armed_process.h"
+#include "src/verbs/common_step.h"
 #include "src/verbs/test_armed_ring.h"
 
 namespace crosscut::verbs {
@@ -46,10 +51,12 @@ class ControlTest : public ::testing::Test {
     if (!outcome.ok()) return out;
     EXPECT_EQ(outcome->run_dir, run_);
     for (const ControlledProcess& process : outcome->processes) {
-      EXPECT_EQ(process.pid, getpid());
-      EXPECT_EQ(process.title, "verbs_control_test (pid " + std::to_string(getpid()) + ")");
+      EXPECT_TRUE(process.pid == getpid() || process.pid == other_);
+      EXPECT_EQ(process.title, "verbs_control_test (pid " + std::to_string(process.pid) + ")");
       out[process.key] = process;
     }
+    EXPECT_TRUE(std::is_sorted(outcome->processes.begin(), outcome->processes.end(),
+                               [](const auto& a, const auto& b) { return a.pid < b.pid; }));
     return out;
   }
   std::string Problem(const ControlOptions& options) const {
@@ -59,6 +66,45 @@ class ControlTest : public ::testing::Test {
   }
 
   std::string run_;
+  pid_t other_ = 0;  // of the other process that there is
+};
+
+// A process that has a ring of its own mapped and does nothing.
+class OtherProcess {
+ public:
+  explicit OtherProcess(const std::string& run) {
+    int ready[2], made[2];
+    if (pipe(ready) != 0 || pipe(made) != 0) return;
+    pid_ = fork();
+    if (pid_ == 0) {
+      char path[512] = {};
+      if (read(ready[0], path, sizeof path - 1) <= 0) _exit(1);
+      const int fd = open(path, O_RDWR);
+      if (mmap(nullptr, 4096, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED) _exit(1);
+      if (write(made[1], "", 1) != 1) _exit(1);
+      for (;;) pause();
+    }
+    ring_ = std::make_unique<ArmedRing>(run, 8, base::IdentityOf(pid_));
+    char word;
+    EXPECT_GT(write(ready[1], ring_->path().c_str(), ring_->path().size()), 0);
+    EXPECT_EQ(read(made[0], &word, 1), 1);
+    for (const int fd : {ready[0], ready[1], made[0], made[1]}) close(fd);
+  }
+  ~OtherProcess() {
+    ring_->End();
+    End();
+  }
+  void End() {
+    if (pid_ <= 0) return;
+    kill(pid_, SIGKILL);
+    waitpid(std::exchange(pid_, -1), nullptr, 0);
+  }
+  pid_t pid() const { return pid_; }
+  ArmedRing& ring() { return *ring_; }
+
+ private:
+  pid_t pid_ = -1;
+  std::unique_ptr<ArmedRing> ring_;
 };
 
 TEST_F(ControlTest, AWindowBeginsAndEndsAtOneStepOfAllThatCountThem) {
@@ -364,6 +410,135 @@ TEST_F(ControlTest, WhoCannotBeAskedIsNamed) {
   EXPECT_THAT(Problem(Options(Action::kStart)), HasSubstr("records, but takes no requests"));
   ring.header().pid = 1;
   EXPECT_THAT(Problem(options), HasSubstr("has mapped the ring of another process"));
+}
+
+TEST_F(ControlTest, WhoEndsBeforeItAnswersOrInsideTheWindowIsTold) {
+  {
+    ArmedRing here(run_, 1);
+    here.Serve(0);
+    OtherProcess other(run_);
+    other_ = other.pid();
+    std::thread ends([&] {
+      while (format::WaitingRequest(other.ring().header()) == 0) usleep(1000);
+      other.End();
+    });
+    auto told = Do(Options(Action::kStart));
+    ends.join();
+    ASSERT_EQ(told.size(), 2u);
+    EXPECT_TRUE(told["p1"].followed);
+    EXPECT_FALSE(told["p8"].followed);
+    EXPECT_EQ(told["p8"].words, "it has ended in the meantime");
+  }
+  OtherProcess other(run_);
+  other_ = other.pid();
+  other.ring().Serve(0);
+  std::thread ends([&] {
+    while (format::RingLoad(other.ring().header().control.window_begun) == 0) usleep(1000);
+    other.End();
+  });
+  ControlOptions options = Options(Action::kStart);
+  options.seconds = 60;
+  const auto before = std::chrono::steady_clock::now();
+  auto told = Do(options);
+  ends.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(60)) << "none is left";
+  EXPECT_FALSE(told["p8"].ended);
+}
+
+// Whoever has begun to carry a request out has longer than whoever has not.
+TEST_F(ControlTest, WhoHasTakenARequestUpIsWaitedFor) {
+  ArmedRing ring(run_, 1);
+  std::thread answers([&] {
+    uint32_t word = 0;
+    while ((word = format::WaitingRequest(ring.header())) == 0) usleep(1000);
+    EXPECT_TRUE(format::ClaimRequest(&ring.header(), word));
+    usleep(400'000);
+    ring.header().control.window_begun = 1;
+    format::RingStore(ring.header().state, uint32_t{format::kRingRecording});
+    format::Answer(&ring.header(), word, 0);
+  });
+  ControlOptions options = Options(Action::kStart);
+  options.timeout = 0.1;
+  auto told = Do(options);
+  answers.join();
+  EXPECT_TRUE(told["p1"].followed) << told["p1"].words;
+  EXPECT_EQ(told["p1"].window, 1u);
+}
+
+// A child that came into it meanwhile, too. Who has left it, or is in another, goes on.
+TEST_F(ControlTest, AtTheEndOfAWindowWhoeverIsStillInItIsStopped) {
+  ArmedRing left(run_, 1), another(run_, 2), child(run_, 3);
+  OtherProcess asked(run_);
+  other_ = asked.pid();
+  for (ArmedRing* ring : {&left, &another, &child}) ring->header().control.armed = 0;
+  std::thread forks([&] {
+    const format::RingHeader& header = asked.ring().header();
+    while (format::WaitingRequest(header) == 0) usleep(1000);
+    const uint64_t window = header.control.window;
+    for (ArmedRing* ring : {&left, &another, &child}) {
+      ring->header().control.window_begun = window + (ring == &another ? 1 : 0);
+      ring->header().control.window_ended = ring == &left ? window : 0;
+      ring->header().state = format::kRingRecording;
+      ring->header().control.armed = 1;
+      ring->Serve(0);
+    }
+    asked.ring().Serve(0);
+  });
+  ControlOptions options = Options(Action::kStart);
+  options.seconds = 0.05;
+  auto told = Do(options);
+  forks.join();
+  for (const char* name : {"p8", "p3"}) {
+    EXPECT_TRUE(told[name].followed) << name << told[name].words;
+    EXPECT_TRUE(told[name].ended) << name;
+  }
+  for (ArmedRing* ring : {&left, &another, &child, &asked.ring()}) ring->End();
+  EXPECT_EQ(asked.ring().kinds(), "12");
+  EXPECT_EQ(child.kinds(), "2");
+  EXPECT_EQ(left.kinds() + another.kinds(), "");
+}
+
+// It is waited for only as long as somebody makes the steps that would end it.
+TEST_F(ControlTest, WhoCountsNoStepsIsStoppedOnceTheOthersHaveMadeTheirs) {
+  ArmedRing counts(run_, 1), none(run_, 2);
+  counts.Serve(1000);
+  none.Serve(0);
+  ControlOptions options = Options(Action::kStart);
+  options.steps = 5;
+  auto told = Do(options);
+  EXPECT_EQ(told["p1"].end_step, told["p1"].first_step + 5);
+  EXPECT_TRUE(told["p2"].ended);
+  for (ArmedRing* ring : {&counts, &none}) ring->End();
+  EXPECT_THAT(counts.kinds(), MatchesRegex("(12)*1")) << "it ended by itself";
+  EXPECT_THAT(none.kinds(), MatchesRegex("(12)+"));
+}
+
+// Of the fastest one's steps in a sixteenth of a second, and two; in fractions that are exact.
+TEST(CommonStep, IsAsFarAheadAsTheFastestGetsMeanwhile) {
+  const auto at = [](const std::vector<CountedSteps>& processes, double timeout = 0) {
+    const auto step = CommonStep(processes, {1.0 / 32, 1.0 / 16, timeout});
+    return step.ok() ? std::to_string(*step) : std::string(step.status().message());
+  };
+  EXPECT_EQ(at({{"a", 5, 5}}), "7");
+  EXPECT_EQ(at({{"a", 5, 6}}), "10");
+  EXPECT_EQ(at({{"a", 0, 100}}), "302");
+  EXPECT_EQ(at({{"a", 90, 91}, {"b", 100, 140}}), "222");
+  EXPECT_EQ(at({{"b", 100, 140}, {"a", 90, 91}}), "222");
+  EXPECT_EQ(at({{"a", 9, 9}, {"b", 0, 3}}), "17") << "the farthest need not be the fastest";
+  const auto half = CommonStep({{"a", 0, 5}}, {0.5, 0.125, 0});  // 1.25 steps
+  EXPECT_EQ(*half, 9u);
+  // So far behind it counts others, unless it gets there in time: at 64 steps a second.
+  const std::string told =
+      "a is at step 40, another at step 200: they count different steps; --now "
+      "starts and stops them without waiting for a step";
+  const auto behind = [&](uint64_t now, double timeout) {
+    return at({{"a", now - 2, now}, {"b", 200, 200}}, timeout);  // the common step is 206
+  };
+  EXPECT_EQ(behind(46, 0), "206") << "160 steps: ten times those that are ahead, and a hundred";
+  EXPECT_EQ(behind(45, 0), "a is at step 45" + told.substr(15));
+  EXPECT_EQ(behind(40, 0), told);
+  EXPECT_EQ(behind(14, 3), "206") << "192 steps in three seconds";
+  EXPECT_EQ(behind(13, 3), "a is at step 13" + told.substr(15));
 }
 
 TEST_F(ControlTest, ProcessesThatCountDifferentStepsAreTold) {

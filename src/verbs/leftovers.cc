@@ -19,7 +19,6 @@
 namespace crosscut::verbs {
 namespace {
 
-constexpr const char* kFolder = "/dev/shm";
 constexpr int64_t kBeingMadeSeconds = 60;  // more than a ring needs from its name to its header
 
 struct OneRing {
@@ -49,9 +48,9 @@ base::Liveness OwnerByName(const format::RingFile& file) {
                                                                  : base::Liveness::kDead;
 }
 
-std::vector<OneRing> OwnRings() {
+std::vector<OneRing> OwnRings(const std::string& folder) {
   std::vector<OneRing> found;
-  for (const std::string& path : format::ListRings(kFolder)) {
+  for (const std::string& path : format::ListRings(folder)) {
     // Nothing is taken out of it here, so it matters not who else may write it.
     const auto file = format::RingFile::Open(path, {-1, /*in_run=*/true}, /*writable=*/false);
     if (!file.ok() || file->device() == 0) continue;
@@ -96,12 +95,12 @@ bool HasRun(const OneRing& ring) {
 
 }  // namespace
 
-Leftovers CountLeftovers() { return Count(OwnRings()); }
+Leftovers CountLeftovers(const std::string& folder) { return Count(OwnRings(folder)); }
 
-CleanedRings CleanLeftovers() {
+CleanedRings CleanLeftovers(const std::string& folder) {
   CleanedRings cleaned;
   std::map<std::string, std::string> runs;  // that were reaped: what went wrong
-  for (const OneRing& ring : OwnRings()) {
+  for (const OneRing& ring : OwnRings(folder)) {
     if (ring.owner != base::Liveness::kDead) continue;
     if (HasRun(ring)) {
       auto [run, fresh] = runs.try_emplace(ring.run_dir);
@@ -128,24 +127,24 @@ CleanedRings CleanLeftovers() {
       cleaned.problems.push_back(ring.path + ": " + strerror(errno));
     }
   }
-  cleaned.left = Count(OwnRings());
+  cleaned.left = CountLeftovers(folder);
   return cleaned;
 }
 
-void RemoveRunsOfEnded(const std::string& prefix) {
-  constexpr std::string_view kPlace = "XXXXXXXX/run";
-  for (const OneRing& ring : OwnRings()) {
+void RemoveRunsOfEnded(const std::string& prefix, const std::string& folder) {
+  constexpr std::string_view kRun = "/run", kPlace = "XXXXXXXX/run";
+  for (const OneRing& ring : OwnRings(folder)) {
     const std::string& run = ring.run_dir;
     if (ring.owner != base::Liveness::kDead || !IsThere(ring)) continue;
     if (run.size() != prefix.size() + kPlace.size() || !run.starts_with(prefix) ||
-        run.rfind('/') != run.size() - 4 || !run.ends_with("/run")) {
+        !run.ends_with(kRun)) {
       continue;
     }
-    const std::string folder = run.substr(0, run.size() - 4);
+    const std::string made = run.substr(0, run.size() - kRun.size());
     struct stat info;
     std::error_code error;
-    if (HasRun(ring) && lstat(folder.c_str(), &info) == 0 && info.st_uid == geteuid()) {
-      std::filesystem::remove_all(folder, error);
+    if (HasRun(ring) && lstat(made.c_str(), &info) == 0 && info.st_uid == geteuid()) {
+      std::filesystem::remove_all(made, error);
     }
     unlink(ring.path.c_str());
   }

@@ -1,5 +1,5 @@
-// Rings in /dev/shm whose process has ended and that nobody has emptied, as a power cut leaves
-// them, or a SIGKILL of everything at once. `crosscut doctor [--clean]`.
+// Rings whose process has ended and that nobody has emptied, as a power cut leaves them, or a
+// SIGKILL of everything at once. `crosscut doctor [--clean]`. `folder`: where the rings lie.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,8 @@
 #include "src/base/status.h"
 
 namespace crosscut::verbs {
+
+inline constexpr const char* kSharedMemory = "/dev/shm";
 
 struct RingCount {
   uint64_t rings = 0;
@@ -21,7 +23,7 @@ struct Leftovers {
   RingCount in_use;   // of processes that are alive, in whatever pid namespace
   RingCount unknown;  // of another pid namespace, by a version that leaves no mark
 };
-Leftovers CountLeftovers();
+Leftovers CountLeftovers(const std::string& folder = kSharedMemory);
 
 struct CleanedRings {
   RingCount emptied;                  // into the logs of their run
@@ -31,11 +33,11 @@ struct CleanedRings {
 };
 // Empties or removes the rings counted as `ended`. Does not count what another command takes
 // meanwhile.
-CleanedRings CleanLeftovers();
+CleanedRings CleanLeftovers(const std::string& folder = kSharedMemory);
 
 // Removes this user's rings of ended processes whose run is "<prefix>XXXXXXXX/run", a folder of
 // mkdtemp's, and that folder: such a run goes with the process that made it. `prefix`: absolute,
 // without links.
-void RemoveRunsOfEnded(const std::string& prefix);
+void RemoveRunsOfEnded(const std::string& prefix, const std::string& folder = kSharedMemory);
 
 }  // namespace crosscut::verbs

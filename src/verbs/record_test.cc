@@ -21,6 +21,7 @@
 
 #include "src/verbs/recording/record_environment.h"
 #include "src/verbs/recording/record_process.h"
+#include "src/verbs/test_recording.h"
 
 namespace crosscut::verbs {
 namespace {
@@ -29,31 +30,6 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-
-class TempFolder {
- public:
-  TempFolder() {
-    char name[] = "/tmp/crosscut-record-test-XXXXXX";
-    path_ = mkdtemp(name);
-  }
-  ~TempFolder() {
-    const std::string command = "rm -rf " + path_;
-    if (system(command.c_str()) != 0) perror("rm");
-  }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
-void Write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
-
-std::string Read(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 // What Record() does to a child of ours, so that its signal mask is not this test's.
 int StatusOfRecording(const RecordOptions& options) {
@@ -67,22 +43,6 @@ int StatusOfRecording(const RecordOptions& options) {
   int status = 0;
   waitpid(pid, &status, 0);
   return status;
-}
-
-// Record() in this process, whose signal mask it then gets back.
-Result<RecordOutcome> RecordHere(const RecordOptions& options) {
-  sigset_t mask;
-  sigprocmask(SIG_BLOCK, nullptr, &mask);
-  Result<RecordOutcome> outcome = Record(options);
-  sigprocmask(SIG_SETMASK, &mask, nullptr);
-  return outcome;
-}
-
-RecordOptions Command(const TempFolder& folder, const std::string& script) {
-  RecordOptions options;
-  options.command = {"sh", "-c", script};
-  options.run_dir = folder / "run";
-  return options;
 }
 
 TEST(Record, EndsWithTheExitCodeOfItsCommand) {

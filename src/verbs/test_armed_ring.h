@@ -24,9 +24,10 @@ namespace crosscut::verbs {
 
 class ArmedRing {
  public:
-  // In the run directory; its process is called "p<nonce>" there.
-  ArmedRing(const std::string& run_dir, uint64_t nonce)
-      : path_(format::RingPath(run_dir, getpid(), nonce)) {
+  // In the run directory; its process is called "p<nonce>" there. `self`: whose it is.
+  ArmedRing(const std::string& run_dir, uint64_t nonce,
+            const base::ProcessIdentity& self = base::ThisProcess())
+      : path_(format::RingPath(run_dir, self.pid, nonce)) {
     struct stat run;
     if (stat(run_dir.c_str(), &run) != 0) return;
     const int fd = open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -34,7 +35,6 @@ class ArmedRing {
     void* page = mmap(nullptr, format::kRingPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     header_ = static_cast<format::RingHeader*>(page);
-    const base::ProcessIdentity self = base::ThisProcess();
     header_->version = 1;
     header_->header_bytes = format::kRingHeaderBytes;
     header_->nonce = nonce;

@@ -246,27 +246,6 @@ TEST_F(XSpaceImportTest, WhatOverlapsMoreThanThereIsRoomForIsCutOffAndCounted) {
                                       "room for: they are cut off."));
 }
 
-TEST(XSpaceLayers, AreKnownByName) {
-  EXPECT_EQ(HostLayer("$threading.py:1 run"), Layer::kPython);
-  EXPECT_EQ(HostLayer("cuLaunchKernel"), Layer::kRuntime);
-  EXPECT_EQ(HostLayer("cumsum"), Layer::kFramework);
-  EXPECT_EQ(HostLayer("hipMemcpyAsync"), Layer::kRuntime);
-  EXPECT_EQ(HostLayer("clEnqueueNDRangeKernel"), Layer::kRuntime);
-  EXPECT_EQ(HostLayer("Iterator::Prefetch"), Layer::kData);
-  EXPECT_EQ(HostLayer("MatMul"), Layer::kFramework);
-  EXPECT_EQ(HostLayer("MakeIterator::PrefetchDataset"), Layer::kData);
-  EXPECT_EQ(HostLayer("PrefetchConsume"), Layer::kData);
-  EXPECT_EQ(HostLayer("model/IteratorGetNext:IteratorGetNext"), Layer::kData);
-  EXPECT_EQ(HostLayer("model/dense/Relu:_FusedMatMul"), Layer::kFramework);
-  EXPECT_EQ(HostLayer("replica/sum:CollectiveReduceV2"), Layer::kComm);
-  EXPECT_EQ(HostLayer("all-reduce.3"), Layer::kComm);
-  EXPECT_EQ(HostLayer("collective-permute-start.1"), Layer::kComm);
-  EXPECT_EQ(HostLayer("all-reduce-promotion"), Layer::kFramework);
-  EXPECT_EQ(HostLayer("EagerLocalExecute: MakeIterator"), Layer::kFramework);
-  EXPECT_EQ(HostLayer("PjitFunction(update)"), Layer::kFramework);
-  EXPECT_EQ(HostLayer("ThunkExecutor::Execute"), Layer::kFramework);
-}
-
 TEST_F(XSpaceImportTest, MarksOfThreadPoolsAndEndsOfThunksAreNoSpans) {
   PlaneWriter& host = space_.AddPlane(1, "/host:CPU");
   LineWriter& pool = host.AddLine(9, "tf_XLAPjRtCpuClient/9", 0);
