@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "src/base/file.h"
+#include "src/base/testing/files.h"
 #include "src/format/layout.h"
 #include "src/format/log_reader.h"
 #include "src/format/log_writer.h"

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "src/base/file.h"
+#include "src/base/testing/files.h"
 #include "src/format/log_writer.h"
 #include "src/format/test_words.h"
 #include "src/xspace/writer.h"

@@ -115,12 +115,22 @@ class __attribute__((visibility("hidden"))) PythonRuns {
 class __attribute__((visibility("hidden"))) PendingException {
  public:
   PendingException() { PyErr_Fetch(&type_, &value_, &traceback_); }
-  ~PendingException() { PyErr_Restore(type_, value_, traceback_); }
+  ~PendingException() {
+    if (kept_) PyErr_Restore(type_, value_, traceback_);
+  }
+  // Lets go of it: what is pending now stays.
+  void Leave() {
+    kept_ = false;
+    Py_XDECREF(type_);
+    Py_XDECREF(value_);
+    Py_XDECREF(traceback_);
+  }
   PendingException(const PendingException&) = delete;
   PendingException& operator=(const PendingException&) = delete;
 
  private:
   PyObject *type_ = nullptr, *value_ = nullptr, *traceback_ = nullptr;
+  bool kept_ = true;
 };
 
 // As long as it lives this thread has the GIL and the main interpreter, if it converts to true, and

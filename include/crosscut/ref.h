@@ -30,6 +30,9 @@ class __attribute__((visibility("hidden"))) Ref {
     return Ref(object);
   }
 
+  // A new reference to None.
+  static Ref None() { return Borrow(Py_None); }
+
   PyObject* get() const { return object_; }
   explicit operator bool() const { return object_ != nullptr; }
   PyObject* release() { return std::exchange(object_, nullptr); }

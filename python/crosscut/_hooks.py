@@ -1,5 +1,5 @@
 """Calls a function right after a module was imported, without the module being able to tell: where
-the interpreter runs the code of modules (python/ext/record_imports.h)."""
+the interpreter runs the code of modules (python/ext/record_imports.cc)."""
 
 from __future__ import annotations
 

@@ -184,36 +184,34 @@ def _environment(pid: int) -> dict[str, str]:
     return dict(line.partition("=")[::2] for line in lines if "=" in line)
 
 
+def _stat(pid: int) -> list[bytes]:
+    """The fields of its stat behind its name: its state, its parent and so on; [] of none."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()
+    except OSError:
+        return []
+
+
 def _with_ancestors(pid: int) -> list[int]:
     """The process and those above it, the nearest first: what `dyno gputrace --pids` may name."""
     found: list[int] = []
     while pid > 1 and len(found) < _ANCESTORS:
         found.append(pid)
-        try:
-            with open(f"/proc/{pid}/stat", "rb") as file:
-                pid = int(file.read().rpartition(b")")[2].split()[1])
-        except (OSError, ValueError, IndexError):
-            break
+        fields = _stat(pid)
+        pid = int(fields[1]) if fields else 0
     return found
 
 
 def _lives(pid: int, seconds: float) -> bool:
     """Waits so long, at most until the process has ended. Whether it still lives."""
     until = time.monotonic() + seconds
-    while os.path.exists(f"/proc/{pid}") and not _is_zombie(pid):
+    while _stat(pid)[:1] not in ([], [b"Z"]):
         left = until - time.monotonic()
         if left <= 0:
             return True
         time.sleep(min(left, _LOOK_SECONDS))
     return False
-
-
-def _is_zombie(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[:1] == [b"Z"]
-    except OSError:
-        return True
 
 
 def _now() -> tuple[int, int]:

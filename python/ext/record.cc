@@ -5,23 +5,12 @@
 
 #include "crosscut/crosscut.h"
 #include "crosscut/in_python.h"
-#include "python/ext/record_around.h"
-#include "python/ext/record_awaiting.h"
-#include "python/ext/record_calibrate.h"
-#include "python/ext/record_calls.h"
-#include "python/ext/record_classes.h"
 #include "python/ext/record_functions.h"
-#include "python/ext/record_imports.h"
-#include "python/ext/record_marks.h"
-#include "python/ext/record_on_demand.h"
+#include "python/ext/record_module.h"
 #include "python/ext/record_operation.h"
-#include "python/ext/record_options.h"
-#include "python/ext/record_remote.h"
 #include "python/ext/record_requests.h"
 #include "python/ext/record_shared.h"
 #include "python/ext/record_shortfall.h"
-#include "python/ext/record_slices.h"
-#include "python/ext/record_sources.h"
 #include "python/ext/record_steps.h"
 #include "python/ext/record_tasks.h"
 #include "python/ext/record_unseen.h"
@@ -29,30 +18,7 @@
 namespace crosscut::python {
 namespace {
 
-SharedDict ids[2];  // text -> id of instants and counters; of kinds of steps
-
-// The id of `name` through the cache `ids[which]`; 0 where there is no room, and with an exception
-// as NameId() has it.
-uint32_t CachedId(int which, PyObject* name, int kind) {
-  PyObject* text = AsText(name);
-  if (text == nullptr) return 0;
-  if (PyObject* known = ids[which].Get(text)) {
-    Py_DECREF(text);
-    const auto id = static_cast<uint32_t>(PyLong_AsUnsignedLong(known));
-    Py_DECREF(known);
-    return id;
-  }
-  const uint32_t id = NameId(text, kind, CROSSCUT_LAYER_NONE);
-  if (id == 0) {
-    Py_DECREF(text);
-    return 0;
-  }
-  PyObject* number = PyLong_FromUnsignedLong(id);
-  if (number == nullptr || !ids[which].Set(text, number)) PyErr_Clear();
-  Py_XDECREF(number);
-  Py_DECREF(text);
-  return id;
-}
+NameIds ids(CROSSCUT_SPAN), kinds(CROSSCUT_STEP);  // of instants and counters; of steps
 
 // After a conversion of the program's own failed: true where its exception goes no further.
 bool Swallow() {
@@ -73,9 +39,9 @@ bool Cut(double number, int64_t* out) {
 }
 
 // The value by one of its conversions; null, without an exception, where it has none of that kind.
-PyObject* Converted(PyObject* value, PyObject* (*convert)(PyObject*)) {
-  PyObject* number = convert(value);
-  if (number == nullptr && PyErr_ExceptionMatches(PyExc_TypeError)) PyErr_Clear();
+Ref Converted(PyObject* value, PyObject* (*convert)(PyObject*)) {
+  Ref number(convert(value));
+  if (!number && PyErr_ExceptionMatches(PyExc_TypeError)) PyErr_Clear();
   return number;
 }
 
@@ -85,20 +51,15 @@ PyObject* Converted(PyObject* value, PyObject* (*convert)(PyObject*)) {
 bool AsInteger(PyObject* value, int64_t* out) {
   if (PyFloat_Check(value)) return Cut(PyFloat_AS_DOUBLE(value), out);
   if (PyUnicode_Check(value) || PyBytes_Check(value) || PyByteArray_Check(value)) return false;
-  PyObject* number = Converted(value, PyNumber_Index);
-  if (number == nullptr && !PyErr_Occurred()) {
-    PyObject* real = Converted(value, PyNumber_Float);
-    if (real != nullptr) {
-      const bool kept = Cut(PyFloat_AS_DOUBLE(real), out);
-      Py_DECREF(real);
-      return kept;
-    }
-    if (!PyErr_Occurred()) number = PyNumber_Long(value);
+  Ref number = Converted(value, PyNumber_Index);
+  if (!number && !PyErr_Occurred()) {
+    const Ref real = Converted(value, PyNumber_Float);
+    if (real) return Cut(PyFloat_AS_DOUBLE(real.get()), out);
+    if (!PyErr_Occurred()) number = Ref(PyNumber_Long(value));
   }
-  if (number == nullptr) return false;
+  if (!number) return false;
   int overflow = 0;
-  *out = PyLong_AsLongLongAndOverflow(number, &overflow);
-  Py_DECREF(number);
+  *out = PyLong_AsLongLongAndOverflow(number.get(), &overflow);
   return overflow == 0;
 }
 
@@ -167,7 +128,7 @@ PyObject* Step(PyObject*, PyObject* const* args, Py_ssize_t count) {
   }
   uint32_t kind = 0;
   if (count == 1 && args[0] != Py_None) {
-    kind = CachedId(1, args[0], CROSSCUT_STEP);
+    kind = kinds.Of(args[0]);
     if (kind == 0 && PyErr_Occurred()) return nullptr;
   }
   return BeginDeclaredStep(kind);
@@ -188,10 +149,9 @@ PyObject* Phase(PyObject*, PyObject* name) {
     Apart([] { crosscut_phase(nullptr); });
     Py_RETURN_NONE;
   }
-  PyObject* text = AsUtf8(name);
-  if (text == nullptr) return nullptr;
-  Apart([&] { crosscut_phase(PyBytes_AS_STRING(text)); });
-  Py_DECREF(text);
+  const Ref text = AsUtf8(name);
+  if (!text) return nullptr;
+  Apart([&] { crosscut_phase(PyBytes_AS_STRING(text.get())); });
   Py_RETURN_NONE;
 }
 
@@ -205,29 +165,26 @@ PyObject* Progress(PyObject*, PyObject* number) {
 }
 
 PyObject* ProcessName(PyObject*, PyObject* name) {
-  PyObject* text = AsUtf8(name);
-  if (text == nullptr) return nullptr;
-  Apart([&] { crosscut_process_name(PyBytes_AS_STRING(text)); });
-  Py_DECREF(text);
+  const Ref text = AsUtf8(name);
+  if (!text) return nullptr;
+  Apart([&] { crosscut_process_name(PyBytes_AS_STRING(text.get())); });
   Py_RETURN_NONE;
 }
 
 PyObject* Meta(PyObject*, PyObject* args) {
   PyObject *key, *value;
   if (!PyArg_ParseTuple(args, "OO:meta", &key, &value)) return nullptr;
-  PyObject* const key_text = AsUtf8(key);
-  PyObject* const value_text = key_text == nullptr ? nullptr : AsUtf8(value);
-  if (value_text != nullptr) {
-    Apart([&] { crosscut_meta(PyBytes_AS_STRING(key_text), PyBytes_AS_STRING(value_text)); });
-  }
-  Py_XDECREF(key_text);
-  Py_XDECREF(value_text);
-  if (value_text == nullptr) return nullptr;
+  const Ref key_text = AsUtf8(key);
+  const Ref value_text = key_text ? AsUtf8(value) : Ref();
+  if (!value_text) return nullptr;
+  Apart([&] {
+    crosscut_meta(PyBytes_AS_STRING(key_text.get()), PyBytes_AS_STRING(value_text.get()));
+  });
   Py_RETURN_NONE;
 }
 
 PyObject* Instant(PyObject*, PyObject* name) {
-  const uint32_t id = CachedId(0, name, CROSSCUT_SPAN);
+  const uint32_t id = ids.Of(name);
   if (id == 0 && PyErr_Occurred()) return nullptr;
   if (crosscut_recording()) {
     ThisThreadRunsPython();
@@ -242,7 +199,7 @@ PyObject* Counter(PyObject*, PyObject* const* args, Py_ssize_t count) {
     return nullptr;
   }
   if (!crosscut_recording()) Py_RETURN_NONE;
-  const uint32_t id = CachedId(0, args[0], CROSSCUT_SPAN);
+  const uint32_t id = ids.Of(args[0]);
   if (id == 0 && PyErr_Occurred()) return nullptr;
   ThisThreadRunsPython();
   int64_t value = 0;
@@ -257,25 +214,16 @@ PyObject* Counter(PyObject*, PyObject* const* args, Py_ssize_t count) {
 
 PyObject* SourceState(PyObject*, PyObject* args) {
   PyObject* given[4];
-  PyObject* texts[4] = {};
   if (!PyArg_ParseTuple(args, "OOOO:source_state", &given[0], &given[1], &given[2], &given[3])) {
     return nullptr;
   }
-  bool good = true;
-  for (int i = 0; i < 4 && good; ++i) good = (texts[i] = AsUtf8(given[i])) != nullptr;
-  if (good) {
-    Apart([&] {
-      crosscut_source_state(PyBytes_AS_STRING(texts[0]), PyBytes_AS_STRING(texts[1]),
-                            PyBytes_AS_STRING(texts[2]), PyBytes_AS_STRING(texts[3]));
-    });
+  Ref texts[4];
+  for (int i = 0; i < 4; ++i) {
+    texts[i] = AsUtf8(given[i]);
+    if (!texts[i]) return nullptr;
   }
-  for (PyObject* text : texts) Py_XDECREF(text);
-  if (!good) return nullptr;
-  Py_RETURN_NONE;
-}
-
-PyObject* SetDecoratorFunction(PyObject*, PyObject* callable) {
-  SetDecorator(callable);
+  const auto text = [&](int i) { return PyBytes_AS_STRING(texts[i].get()); };
+  Apart([&] { crosscut_source_state(text(0), text(1), text(2), text(3)); });
   Py_RETURN_NONE;
 }
 
@@ -409,7 +357,7 @@ PyMethodDef functions[] = {
     {"now", Now, METH_NOARGS, "The recorder's clock, in ticks."},
     {"ns_per_tick", NsPerTick, METH_NOARGS, "Nanoseconds per tick."},
     {"set_step_hook", SetStepHook, METH_O, "Called with the number of each step; None: nobody."},
-    {"set_decorator", SetDecoratorFunction, METH_O, "What wraps decorated functions."},
+    {"set_decorator", SetDecorator, METH_O, "What wraps decorated functions."},
     {"after_fork_in_child", AfterForkInChildFunction, METH_NOARGS, "The child's first event."},
     {"follow_greenlets", FollowGreenlets, METH_VARARGS,
      "greenlet's settrace, gettrace: follows greenlets of all threads; None, None: no others."},
@@ -426,9 +374,7 @@ int Exec(PyObject* module) {
                     "module crosscut._record does not support loading in subinterpreters");
     return -1;
   }
-  for (SharedDict& cache : ids) {
-    if (!cache.Make()) return -1;
-  }
+  if (!ids.Make() || !kinds.Make()) return -1;
   if (!FollowForks()) {
     PyErr_NoMemory();
     return -1;

@@ -1,5 +1,5 @@
-#include "python/ext/record_around.h"
-
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
 #include <structmember.h>
 
 #include <cstddef>
@@ -11,6 +11,7 @@
 #include "crosscut/ref.h"
 #include "python/ext/record_functions.h"
 #include "python/ext/record_led_method.h"
+#include "python/ext/record_module.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_shared.h"
 #include "python/ext/record_tasks.h"
@@ -126,29 +127,19 @@ PyObject* Ask(const Around* self, Asking ask) {
 
 // Tells of a call that is over: the result that the caller gets.
 PyObject* Tell(const Around* self, PyObject* first, PyObject* result) {
-  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
-  PyErr_Fetch(&type, &value, &trace);
-  PyObject* answer;
+  Ref theirs(result), answer;
+  PendingException kept;
   {
     const Own own(self);
     PyObject* args[] = {first, result == nullptr ? Py_None : result,
                         result == nullptr ? Py_True : Py_False};
-    answer = OursOrNone(self->after, PyObject_Vectorcall(self->after, args, 3, nullptr));
+    answer = Ref(OursOrNone(self->after, PyObject_Vectorcall(self->after, args, 3, nullptr)));
   }
-  if (answer == nullptr) {  // the program is interrupted
-    Py_CLEAR(result);
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(trace);
+  if (!answer) {  // the program is interrupted
+    kept.Leave();
     return nullptr;
   }
-  PyErr_Restore(type, value, trace);
-  if (result == nullptr || answer == Py_None) {
-    Py_DECREF(answer);
-    return result;
-  }
-  Py_DECREF(result);
-  return answer;
+  return result == nullptr || answer.get() == Py_None ? theirs.release() : answer.release();
 }
 
 // A call that makes a task and may run that already, up to where it first waits.
@@ -177,18 +168,14 @@ template <class Asking, class Call>
 PyObject* Surround(Around* self, PyObject* first, Asking ask, Call call) {
   const bool told =
       self->after != nullptr && (self->always != 0 || self->outermost != 0 || IsOn(self));
-  PyObject* chosen = Ask(self, ask);
-  if (chosen == nullptr) return nullptr;
-  if (chosen == Py_None) {
-    Py_DECREF(chosen);
-    return call();
-  }
+  const Ref chosen(Ask(self, ask));
+  if (!chosen) return nullptr;
+  if (chosen.get() == Py_None) return call();
   PyObject* result;
   {
     const Word outermost(self->outermost != 0 ? &ToldOf : nullptr, 1);
-    result = InScopes(self, chosen, call);
+    result = InScopes(self, chosen.get(), call);
   }
-  Py_DECREF(chosen);
   if (told && (self->outermost == 0 || told_of == 0)) result = Tell(self, first, result);
   return result;
 }
@@ -208,12 +195,9 @@ PyObject* AroundVectorcall(PyObject* object, PyObject* const* args, size_t flags
   };
   PyObject* first = PyVectorcall_NARGS(flags) > 0 ? args[0] : Py_None;
   if (!IsWanted(self, first)) return call();
-  Py_INCREF(self);  // the call may replace this object in its class
-  Py_INCREF(function);
-  PyObject* result = Surround(self, first, ask, call);
-  Py_DECREF(function);
-  Py_DECREF(self);
-  return result;
+  // The call may replace this object in its class.
+  const Ref kept = Ref::Borrow(object), kept_function = Ref::Borrow(function);
+  return Surround(self, first, ask, call);
 }
 
 // What `named`, an operation or span or None, is called. False with an exception for others.
@@ -223,9 +207,7 @@ bool NameOf(PyObject* named, uint32_t* name) {
 }
 
 PyObject* Callable(PyObject* callable) {
-  if (callable == Py_None) return nullptr;
-  Py_INCREF(callable);
-  return callable;
+  return Ref::Borrow(callable == Py_None ? nullptr : callable).release();
 }
 
 PyObject* AroundNew(PyTypeObject* type, PyObject* args, PyObject* keywords) {
@@ -290,8 +272,7 @@ void Dealloc(Around* self) {
 // As a function's: in a class for what is bound to an instance, else itself.
 PyObject* Get(PyObject* object, PyObject* instance, PyObject*) {
   if (instance != nullptr && instance != Py_None) return PyMethod_New(object, instance);
-  Py_INCREF(object);
-  return object;
+  return Ref::Borrow(object).release();
 }
 
 // Copied and pickled as a function is, by the place that it stands in.
@@ -454,14 +435,12 @@ SharedRef diverted_by;  // an Around, or none
 PyObject* Diverted(PyObject* object, PyObject* args, PyObject* keywords) {
   const auto function = diverted.Theirs<PyCFunctionWithKeywords>();
   const auto call = [&] { return function(object, args, keywords); };
-  auto* around = reinterpret_cast<Around*>(diverted_by.Get());
-  if (around == nullptr) return call();
+  const Ref by = diverted_by.Get();
+  auto* around = reinterpret_cast<Around*>(by.get());
   const auto ask = [&](PyObject* before) {
     return PyObject_CallFunctionObjArgs(before, object, nullptr);
   };
-  PyObject* result = Concerns(around) ? Surround(around, object, ask, call) : call();
-  Py_DECREF(around);
-  return result;
+  return by && Concerns(around) ? Surround(around, object, ask, call) : call();
 }
 
 }  // namespace
@@ -470,23 +449,21 @@ PyObject* LeadCalls(PyObject*, PyObject* outer) {
   Around* inner = IsAround(outer) ? InnermostOf(outer) : nullptr;
   if (inner == nullptr) Py_RETURN_FALSE;
   if (inner->led != nullptr) Py_RETURN_TRUE;
-  PyObject* next = LeadFunction(inner->function, outer);
-  if (next == nullptr && PyErr_Occurred() != nullptr) return nullptr;
-  if (next == nullptr) Py_RETURN_FALSE;
-  PyObject* led = PyWeakref_NewRef(inner->function, nullptr);
-  if (led == nullptr) {
+  Ref next(LeadFunction(inner->function, outer));
+  if (!next && PyErr_Occurred() != nullptr) return nullptr;
+  if (!next) Py_RETURN_FALSE;
+  inner->led = PyWeakref_NewRef(inner->function, nullptr);
+  if (inner->led == nullptr) {
     UnleadFunction(inner->function);
-    Py_DECREF(next);
     return nullptr;
   }
-  inner->led = led;
-  Py_SETREF(inner->function, next);
+  Py_SETREF(inner->function, next.release());
   Py_RETURN_TRUE;
 }
 
 PyObject* UnleadCalls(PyObject*, PyObject* outer) {
   Around* inner = IsAround(outer) ? InnermostOf(outer) : nullptr;
-  Ref led(inner == nullptr ? nullptr : Referent(inner->led));
+  Ref led = Referent(inner == nullptr ? nullptr : inner->led);
   if (!led) Py_RETURN_NONE;  // or it is gone
   const Ref kept = Ref::Borrow(outer), next = Ref::Borrow(inner->function);
   TakeOut(led.get(), outer, next.get());
@@ -504,7 +481,7 @@ PyObject* Divert(PyObject*, PyObject* args) {
                      METH_VARARGS | METH_KEYWORDS, Function(Diverted))) {
     Py_RETURN_FALSE;
   }
-  diverted_by.Set(Callable(around));
+  diverted_by.Set(around);
   Py_RETURN_TRUE;
 }
 
@@ -513,8 +490,7 @@ void ForgetOutermost() { told_of = 0; }
 int AddAroundType(PyObject* module) {
   if (PyType_Ready(&around_type) != 0 || AddFunctionTypes() != 0) return -1;
   crosscut_task_local(&ToldOf);
-  Py_INCREF(&around_type);
-  return PyModule_AddObject(module, "around", reinterpret_cast<PyObject*>(&around_type));
+  return PyModule_AddObjectRef(module, "around", reinterpret_cast<PyObject*>(&around_type));
 }
 
 }  // namespace crosscut::python

@@ -1,11 +1,11 @@
-#include "python/ext/record_awaiting.h"
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
 #include "crosscut/crosscut.h"
+#include "crosscut/in_python.h"
+#include "python/ext/record_module.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_shared.h"
 #include "python/ext/record_stack.h"
@@ -14,29 +14,33 @@
 namespace crosscut::python {
 namespace {
 
-// Both an awaitable and its own iterator.
+// An awaitable that is its own iterator; or what stands for an asynchronous generator, each of
+// whose items is awaited as such a one.
 struct Awaiting {
-  PyObject_HEAD PyObject* inner;  // the iterator that does the work
+  PyObject_HEAD PyObject* inner;  // the iterator that does the work; the generator
   PyObject* about;                // what `begins` and `ends` are told
-  PyObject* begins;               // null once it was called, and where there is none
+  PyObject* begins;               // null once it was called or handed on, and where there is none
   PyObject* ends;
   uint32_t operation;  // open while it runs; 0: none
 };
 
 extern PyTypeObject awaiting_type;
 
-PyObject* New(PyObject* inner, PyObject* about, PyObject* begins, PyObject* ends,
-              uint32_t operation) {
-  auto* self = PyObject_GC_New(Awaiting, &awaiting_type);
+// Who is told; null or None: nobody.
+struct Told {
+  PyObject *begins, *ends;
+};
+
+PyObject* New(PyTypeObject* type, PyObject* inner, PyObject* about, Told told, uint32_t operation) {
+  auto* self = PyObject_GC_New(Awaiting, type);
   if (self == nullptr) return nullptr;
-  Py_INCREF(inner);
-  Py_INCREF(about);
-  self->inner = inner;
-  self->about = about;
-  self->begins = begins == Py_None ? nullptr : begins;
-  self->ends = ends == Py_None ? nullptr : ends;
-  Py_XINCREF(self->begins);
-  Py_XINCREF(self->ends);
+  const auto kept = [](PyObject* object) {
+    return Ref::Borrow(object == Py_None ? nullptr : object).release();
+  };
+  self->inner = Ref::Borrow(inner).release();
+  self->about = Ref::Borrow(about).release();
+  self->begins = kept(told.begins);
+  self->ends = kept(told.ends);
   self->operation = operation;
   PyObject_GC_Track(self);
   return reinterpret_cast<PyObject*>(self);
@@ -45,50 +49,32 @@ PyObject* New(PyObject* inner, PyObject* about, PyObject* begins, PyObject* ends
 // Calls one of ours, whose failure is not the program's, and keeps the program's exception. False
 // where the program was interrupted: then that is the exception.
 bool Tell(PyObject* callable, PyObject* about, PyObject* result, bool failed) {
-  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
-  PyErr_Fetch(&type, &value, &trace);
+  PendingException kept;
   PyObject* args[] = {about, result == nullptr ? Py_None : result, failed ? Py_True : Py_False};
-  PyObject* answer;
-  {
-    const Unseen unseen;
-    answer = OursOrNone(callable, PyObject_Vectorcall(callable, args, 3, nullptr));
-  }
-  if (answer == nullptr) {
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(trace);
-    return false;
-  }
-  Py_DECREF(answer);
-  PyErr_Restore(type, value, trace);
-  return true;
+  const Unseen unseen;
+  if (Ref(OursOrNone(callable, PyObject_Vectorcall(callable, args, 3, nullptr)))) return true;
+  kept.Leave();
+  return false;
 }
 
 // One slice, by `run`, which returns what there is to hand on and says whether it was the last.
 template <class Run>
 PyObject* Slice(Awaiting* self, Run run, PySendResult* outcome) {
-  Py_INCREF(self);  // the slice may let go of it
+  // The slice may let go of it.
+  const Ref kept = Ref::Borrow(reinterpret_cast<PyObject*>(self));
   const bool opened = self->operation != 0 && EnterOperation(self->operation);
-  PyObject* begins = self->begins;
-  self->begins = nullptr;
+  const Ref begins(std::exchange(self->begins, nullptr));
   PyObject* result = nullptr;
-  if (begins == nullptr || Tell(begins, self->about, nullptr, false)) {
-    *outcome = run(&result);
-  } else {
-    *outcome = PYGEN_ERROR;
-  }
-  Py_XDECREF(begins);
+  const bool begun = !begins || Tell(begins.get(), self->about, nullptr, false);
+  *outcome = begun ? run(&result) : PYGEN_ERROR;
   if (*outcome != PYGEN_NEXT && self->ends != nullptr) {
-    PyObject* ends = self->ends;
-    self->ends = nullptr;
-    if (!Tell(ends, self->about, result, *outcome == PYGEN_ERROR)) {
+    const Ref ends(std::exchange(self->ends, nullptr));
+    if (!Tell(ends.get(), self->about, result, *outcome == PYGEN_ERROR)) {
       Py_CLEAR(result);
       *outcome = PYGEN_ERROR;
     }
-    Py_DECREF(ends);
   }
   if (opened) ExitOperation(self->operation);
-  Py_DECREF(self);
   return result;
 }
 
@@ -104,10 +90,8 @@ PySendResult Send(PyObject* object, PyObject* argument, PyObject** result) {
 PyObject* AsIterator(PySendResult outcome, PyObject* result) {
   if (outcome != PYGEN_RETURN) return result;
   // By an instance: a tuple or an exception as its value would be taken apart.
-  PyObject* stop = PyObject_CallOneArg(PyExc_StopIteration, result);
-  Py_DECREF(result);
-  if (stop != nullptr) PyErr_SetObject(PyExc_StopIteration, stop);
-  Py_XDECREF(stop);
+  const Ref value(result), stop(PyObject_CallOneArg(PyExc_StopIteration, result));
+  if (stop) PyErr_SetObject(PyExc_StopIteration, stop.get());
   return nullptr;
 }
 
@@ -122,48 +106,39 @@ PyObject* Next(PyObject* object) { return SendMethod(object, Py_None); }
 // The value of the StopIteration that is the exception, a new reference; null: another exception.
 PyObject* ValueOfStop() {
   if (!PyErr_ExceptionMatches(PyExc_StopIteration)) return nullptr;
-  PyObject *type = nullptr, *stop = nullptr, *trace = nullptr;
-  PyErr_Fetch(&type, &stop, &trace);
-  PyErr_NormalizeException(&type, &stop, &trace);
-  PyObject* value = stop == nullptr ? nullptr : PyObject_GetAttrString(stop, "value");
-  Py_XDECREF(type);
-  Py_XDECREF(stop);
-  Py_XDECREF(trace);
-  return value;
+  const Ref stop = TakeException();
+  return stop ? PyObject_GetAttrString(stop.get(), "value") : nullptr;
 }
 
 PyObject* Throw(PyObject* object, PyObject* args) {
   auto* self = reinterpret_cast<Awaiting*>(object);
   PySendResult outcome = PYGEN_ERROR;
-  PyObject* method = PyObject_GetAttrString(self->inner, "throw");
-  if (method == nullptr) return nullptr;
+  const Ref method(PyObject_GetAttrString(self->inner, "throw"));
+  if (!method) return nullptr;
   PyObject* result = Slice(
       self,
       [&](PyObject** into) {
-        *into = PyObject_Call(method, args, nullptr);
+        *into = PyObject_Call(method.get(), args, nullptr);
         if (*into != nullptr) return PYGEN_NEXT;
         *into = ValueOfStop();
         return *into != nullptr ? PYGEN_RETURN : PYGEN_ERROR;
       },
       &outcome);
-  Py_DECREF(method);
   return AsIterator(outcome, result);
 }
 
 PyObject* Close(PyObject* object, PyObject*) {
   auto* self = reinterpret_cast<Awaiting*>(object);
-  PyObject* method = PyObject_GetAttrString(self->inner, "close");
-  if (method == nullptr) return nullptr;
+  const Ref method(PyObject_GetAttrString(self->inner, "close"));
+  if (!method) return nullptr;
   PySendResult outcome = PYGEN_ERROR;
-  PyObject* result = Slice(
+  return Slice(
       self,
       [&](PyObject** into) {
-        *into = PyObject_CallNoArgs(method);
+        *into = PyObject_CallNoArgs(method.get());
         return *into != nullptr ? PYGEN_RETURN : PYGEN_ERROR;
       },
       &outcome);
-  Py_DECREF(method);
-  return result;
 }
 
 PyObject* Itself(PyObject* self) {
@@ -205,11 +180,8 @@ PyObject* AwaitingNew(PyTypeObject*, PyObject* args, PyObject* keywords) {
   }
   const uint32_t name = operation == Py_None ? 0 : NameIdOf(operation);
   if (name == 0 && operation != Py_None) return nullptr;
-  PyObject* inner = PyObject_CallMethod(awaitable, "__await__", nullptr);
-  if (inner == nullptr) return nullptr;
-  PyObject* made = New(inner, about, begins, ends, name);
-  Py_DECREF(inner);
-  return made;
+  const Ref inner(PyObject_CallMethod(awaitable, "__await__", nullptr));
+  return inner ? New(&awaiting_type, inner.get(), about, {begins, ends}, name) : nullptr;
 }
 
 PyMethodDef methods[] = {{"send", SendMethod, METH_O, nullptr},
@@ -225,62 +197,52 @@ const char kDoc[] =
 
 PyAsyncMethods async_methods = {Itself, nullptr, nullptr, Send};
 
-PyTypeObject MakeType() {
+PyTypeObject MakeType(const char* name, const char* doc, PyAsyncMethods* async, PyMethodDef* calls,
+                      newfunc make) {
   PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
-  type.tp_name = "crosscut._record.awaiting";
+  type.tp_name = name;
   type.tp_basicsize = sizeof(Awaiting);
   type.tp_dealloc = Dealloc;
-  type.tp_as_async = &async_methods;
+  type.tp_as_async = async;
   type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC;
-  type.tp_doc = kDoc;
+  type.tp_doc = doc;
   type.tp_traverse = Traverse;
   type.tp_clear = Clear;
-  type.tp_iter = Itself;
-  type.tp_iternext = Next;
-  type.tp_methods = methods;
-  type.tp_new = AwaitingNew;
+  type.tp_methods = calls;
+  type.tp_new = make;
   return type;
 }
-PyTypeObject awaiting_type = MakeType();
+
+PyTypeObject MakeAwaitingType() {
+  PyTypeObject type =
+      MakeType("crosscut._record.awaiting", kDoc, &async_methods, methods, AwaitingNew);
+  type.tp_iter = Itself;
+  type.tp_iternext = Next;
+  return type;
+}
+PyTypeObject awaiting_type = MakeAwaitingType();
 
 // ---- Asynchronous generators ----
 
-// In the place of one: each of its items is awaited as above.
-struct Each {
-  PyObject_HEAD PyObject* inner;
-  PyObject* begins;  // null once it was handed on, and where there is none
-  PyObject* ends;
-  uint32_t operation;
-};
-
-// `awaitable`, a reference that it takes over, as one of ours; null where that is null.
-PyObject* AsOurs(Each* self, PyObject* awaitable) {
-  if (awaitable == nullptr) return nullptr;
-  PyObject* inner = PyObject_CallMethod(awaitable, "__await__", nullptr);
-  Py_DECREF(awaitable);
-  if (inner == nullptr) return nullptr;
-  PyObject* begins = self->begins;
-  self->begins = nullptr;
-  PyObject* made = New(inner, Py_None, begins == nullptr ? Py_None : begins,
-                       self->ends == nullptr ? Py_None : self->ends, self->operation);
-  Py_XDECREF(begins);
-  Py_DECREF(inner);
-  return made;
+// `awaitable`, null or of an item, as one of ours.
+PyObject* AsOurs(Awaiting* self, const Ref& awaitable) {
+  const Ref inner(awaitable ? PyObject_CallMethod(awaitable.get(), "__await__", nullptr) : nullptr);
+  if (!inner) return nullptr;
+  const Ref begins(std::exchange(self->begins, nullptr));
+  return New(&awaiting_type, inner.get(), Py_None, {begins.get(), self->ends}, self->operation);
 }
 
 PyObject* EachNext(PyObject* object) {
-  auto* self = reinterpret_cast<Each*>(object);
-  return AsOurs(self, PyObject_CallMethod(self->inner, "__anext__", nullptr));
+  auto* self = reinterpret_cast<Awaiting*>(object);
+  return AsOurs(self, Ref(PyObject_CallMethod(self->inner, "__anext__", nullptr)));
 }
 
 // Sends, throws or closes, by that method of the generator.
 template <const char* kName>
 PyObject* EachCall(PyObject* object, PyObject* args) {
-  auto* self = reinterpret_cast<Each*>(object);
-  PyObject* method = PyObject_GetAttrString(self->inner, kName);
-  PyObject* awaitable = method == nullptr ? nullptr : PyObject_CallObject(method, args);
-  Py_XDECREF(method);
-  return AsOurs(self, awaitable);
+  auto* self = reinterpret_cast<Awaiting*>(object);
+  const Ref method(PyObject_GetAttrString(self->inner, kName));
+  return AsOurs(self, Ref(method ? PyObject_CallObject(method.get(), args) : nullptr));
 }
 
 // What is asked of it otherwise is the generator's to answer, its class included.
@@ -291,29 +253,7 @@ PyObject* EachAttribute(PyObject* object, PyObject* name) {
       return PyObject_GenericGetAttr(object, name);
     }
   }
-  return PyObject_GetAttr(reinterpret_cast<Each*>(object)->inner, name);
-}
-
-int EachTraverse(PyObject* object, visitproc visit, void* arg) {
-  auto* self = reinterpret_cast<Each*>(object);
-  Py_VISIT(self->inner);
-  Py_VISIT(self->begins);
-  Py_VISIT(self->ends);
-  return 0;
-}
-
-int EachClear(PyObject* object) {
-  auto* self = reinterpret_cast<Each*>(object);
-  Py_CLEAR(self->begins);
-  Py_CLEAR(self->ends);
-  return 0;
-}
-
-void EachDealloc(PyObject* object) {
-  PyObject_GC_UnTrack(object);
-  EachClear(object);
-  Py_CLEAR(reinterpret_cast<Each*>(object)->inner);
-  PyObject_GC_Del(object);
+  return PyObject_GetAttr(reinterpret_cast<Awaiting*>(object)->inner, name);
 }
 
 PyObject* EachNew(PyTypeObject* type, PyObject* args, PyObject* keywords) {
@@ -324,18 +264,7 @@ PyObject* EachNew(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     return nullptr;
   }
   const uint32_t name = NameIdOf(operation);
-  if (name == 0) return nullptr;
-  auto* self = PyObject_GC_New(Each, type);
-  if (self == nullptr) return nullptr;
-  Py_INCREF(generator);
-  self->inner = generator;
-  self->begins = begins == Py_None ? nullptr : begins;
-  self->ends = ends == Py_None ? nullptr : ends;
-  Py_XINCREF(self->begins);
-  Py_XINCREF(self->ends);
-  self->operation = name;
-  PyObject_GC_Track(self);
-  return reinterpret_cast<PyObject*>(self);
+  return name == 0 ? nullptr : New(type, generator, Py_None, {begins, ends}, name);
 }
 
 const char kSend[] = "asend", kThrow[] = "athrow", kClose[] = "aclose";
@@ -353,18 +282,9 @@ const char kEachDoc[] =
 PyAsyncMethods each_async = {nullptr, Itself, EachNext, nullptr};
 
 PyTypeObject MakeEachType() {
-  PyTypeObject type = {PyVarObject_HEAD_INIT(nullptr, 0)};
-  type.tp_name = "crosscut._record.awaiting_each";
-  type.tp_basicsize = sizeof(Each);
-  type.tp_dealloc = EachDealloc;
-  type.tp_as_async = &each_async;
+  PyTypeObject type =
+      MakeType("crosscut._record.awaiting_each", kEachDoc, &each_async, each_methods, EachNew);
   type.tp_getattro = EachAttribute;
-  type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC;
-  type.tp_doc = kEachDoc;
-  type.tp_traverse = EachTraverse;
-  type.tp_clear = EachClear;
-  type.tp_methods = each_methods;
-  type.tp_new = EachNew;
   return type;
 }
 PyTypeObject each_type = MakeEachType();
@@ -378,10 +298,9 @@ SharedRef follower;
 PyObject* Await(PyObject* object) {
   PyObject* iterator = original.load(std::memory_order_relaxed)(object);
   if (iterator == nullptr || !crosscut_recording()) return iterator;
-  PyObject* ends = follower.Get();
-  if (ends == nullptr) return iterator;
-  PyObject* made = New(iterator, object, Py_None, ends, 0);
-  Py_DECREF(ends);
+  const Ref ends = follower.Get();
+  if (!ends) return iterator;
+  PyObject* made = New(&awaiting_type, iterator, object, {Py_None, ends.get()}, 0);
   if (made == nullptr) {
     PyErr_Clear();
     return iterator;
@@ -393,12 +312,8 @@ PyObject* Await(PyObject* object) {
 }  // namespace
 
 int AddAwaitingTypes(PyObject* module) {
-  for (auto [name, type] : {std::pair("awaiting", &awaiting_type), {"awaiting_each", &each_type}}) {
-    if (PyType_Ready(type) != 0) return -1;
-    Py_INCREF(type);
-    if (PyModule_AddObject(module, name, reinterpret_cast<PyObject*>(type)) != 0) return -1;
-  }
-  return 0;
+  if (PyModule_AddType(module, &awaiting_type) != 0) return -1;
+  return PyModule_AddType(module, &each_type);
 }
 
 PyObject* FollowAwait(PyObject*, PyObject* args) {
@@ -413,12 +328,7 @@ PyObject* FollowAwait(PyObject*, PyObject* args) {
     }
   }
   if (followed != cls) Py_RETURN_FALSE;
-  if (callable == Py_None) {
-    follower.Set(nullptr);
-  } else {
-    Py_INCREF(callable);
-    follower.Set(callable);
-  }
+  follower.Set(callable);
   Py_RETURN_TRUE;
 }
 

@@ -1,11 +1,10 @@
-#include "python/ext/record_calibrate.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "crosscut/calibrate.h"
 #include "crosscut/in_python.h"
+#include "python/ext/record_module.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_shared.h"
 
@@ -27,31 +26,25 @@ double Middle(std::array<double, kRounds> values) {
 // A function of a Python number; ticks of one call, or -1 with the error cleared.
 double Time(PyObject* function, PyObject* count) {
   const uint64_t begin = crosscut_ticks_();
-  PyObject* done = PyObject_CallFunctionObjArgs(function, count, nullptr);
+  const Ref done(PyObject_CallOneArg(function, count));
   const uint64_t end = crosscut_ticks_();
-  if (done == nullptr) PyErr_Clear();
-  Py_XDECREF(done);
-  return done == nullptr ? -1 : static_cast<double>(end - begin);
+  if (!done) PyErr_Clear();
+  return done ? static_cast<double>(end - begin) : -1;
 }
 
 bool Measure(PyObject* bare, PyObject* scoped, std::array<Round, kRounds>* rounds) {
-  PyObject* count = PyLong_FromLong(kScopes);
+  const Ref count(PyLong_FromLong(kScopes));
   PrivateChunk chunk;
-  if (count == nullptr || !chunk.ok()) {
-    Py_XDECREF(count);
-    PyErr_Clear();
-    return false;
-  }
+  if (!count || !chunk.ok()) return false;
   bool good = true;
   for (Round& round : *rounds) {
     chunk.Record(false);
-    round.bare = Time(bare, count);
+    round.bare = Time(bare, count.get());
     chunk.Record(true);
-    round.scoped = Time(scoped, count);
+    round.scoped = Time(scoped, count.get());
     round.inside = chunk.MeanInside();
     good = good && round.bare >= 0 && round.scoped >= 0;
   }
-  Py_DECREF(count);
   return good;
 }
 
@@ -77,31 +70,25 @@ void Calibrate(void*) {
   const InPython python;
   if (!python) return;
   ThisThreadIsOurs();
-  PyObject* names = PyDict_New();
-  PyObject* module = PyImport_ImportModule("crosscut._record");
-  PyObject* type = module == nullptr ? nullptr : PyObject_GetAttrString(module, "operation");
-  PyObject* ran = nullptr;
-  if (names != nullptr && type != nullptr) {
-    PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins());
-    PyDict_SetItemString(names, "operation", type);
-    ran = PyRun_String(
-        "def bare(n):\n"
-        "    for _ in range(n): pass\n"
-        "def scoped(n):\n"
-        "    for _ in range(n):\n"
-        "        with operation('(calibration)'): pass\n",
-        Py_file_input, names, names);
-  }
+  const Ref scope(PyDict_New()), module(PyImport_ImportModule("crosscut._record"));
+  const Ref type(module ? PyObject_GetAttrString(module.get(), "operation") : nullptr);
+  if (!scope || !type) return PyErr_Clear();
+  PyObject* const names = scope.get();
+  PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins());
+  PyDict_SetItemString(names, "operation", type.get());
+  const Ref ran(
+      PyRun_String("def bare(n):\n"
+                   "    for _ in range(n): pass\n"
+                   "def scoped(n):\n"
+                   "    for _ in range(n):\n"
+                   "        with operation('(calibration)'): pass\n",
+                   Py_file_input, names, names));
   std::array<Round, kRounds> rounds;
-  if (ran != nullptr && Measure(PyDict_GetItemString(names, "bare"),
-                                PyDict_GetItemString(names, "scoped"), &rounds)) {
+  if (ran && Measure(PyDict_GetItemString(names, "bare"), PyDict_GetItemString(names, "scoped"),
+                     &rounds)) {
     Report(rounds);
   }
   PyErr_Clear();
-  Py_XDECREF(ran);
-  Py_XDECREF(type);
-  Py_XDECREF(module);
-  Py_XDECREF(names);
 }
 
 // Annotations are the user's own: no level takes them out. What the recorder hides in control

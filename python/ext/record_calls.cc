@@ -1,5 +1,3 @@
-#include "python/ext/record_calls.h"
-
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -9,16 +7,14 @@
 #include <vector>
 
 #include "python/ext/record_callable.h"
+#include "python/ext/record_module.h"
 #include "python/ext/record_shared.h"
 #include "python/ext/record_steps.h"
 
 namespace crosscut::python {
 namespace {
 
-PyObject* New(PyObject* object) {
-  Py_INCREF(object);
-  return object;
-}
+PyObject* New(PyObject* object) { return Ref::Borrow(object).release(); }
 
 bool Failed(PyObject* const* args, Py_ssize_t count) { return count > 2 && args[2] == Py_True; }
 
@@ -69,14 +65,13 @@ PyObject* Note(PyObject* updater) {
 
 // Tells of each, and takes them out. As Tell().
 PyObject* Each(std::vector<PyObject*>* all, PyObject* (*tell)(PyObject*)) {
-  PyObject* result = New(Py_None);
+  Ref result = Ref::None();
   while (!all->empty()) {
-    PyObject* const updater = all->front();
+    const Ref updater(all->front());
     all->erase(all->begin());
-    if (result != nullptr) Py_DECREF(std::exchange(result, tell(updater)));
-    Py_DECREF(updater);
+    if (result) result = Ref(tell(updater.get()));
   }
-  return result;
+  return result.release();
 }
 
 void Begin(bool named) { open_calls.push_back({updaters.size(), named}); }
@@ -98,19 +93,12 @@ PyObject* End() {
 ByIdentity called;  // functions: None
 ByIdentity graphs;  // a tuple of weak references to what each updates
 
-bool IsKnown(PyObject* function) {
-  PyObject* known = called.Get(function);
-  Py_XDECREF(known);
-  return known != nullptr;
-}
-
 // Whether it was called before we were there.
 bool WasCalled(PyObject* function) {
   static PyObject* const traced = PyUnicode_InternFromString("_variable_creation_config");
-  PyObject* config = PyObject_GetAttr(function, traced);
-  if (config == nullptr) PyErr_Clear();
-  Py_XDECREF(config);
-  return config != nullptr && config != Py_None;
+  const Ref config(PyObject_GetAttr(function, traced));
+  if (!config) PyErr_Clear();
+  return config && config.get() != Py_None;
 }
 
 // ---- Functions and graphs of one framework ----
@@ -130,20 +118,16 @@ bool IsEager(PyObject* context) {
   static PyObject* const path[] = {PyUnicode_InternFromString("_context"),
                                    PyUnicode_InternFromString("_thread_local_data"),
                                    PyUnicode_InternFromString("is_eager")};
-  PyObject* at = New(context);
+  Ref at = Ref::Borrow(context);
   for (PyObject* name : path) {
-    PyObject* next = at == nullptr ? nullptr : PyObject_GetAttr(at, name);
-    Py_XDECREF(at);
-    at = next;
+    if (at) at = Ref(PyObject_GetAttr(at.get(), name));
   }
-  if (at == nullptr) {  // before there is a context, or in another version
+  if (!at) {  // before there is a context, or in another version
     PyErr_Clear();
-    at = PyObject_CallMethod(context, "executing_eagerly", nullptr);
+    at = Ref(PyObject_CallMethod(context, "executing_eagerly", nullptr));
   }
-  const bool eager = at == nullptr || PyObject_IsTrue(at) != 0;
-  if (at == nullptr) PyErr_Clear();
-  Py_XDECREF(at);
-  return eager;
+  if (!at) PyErr_Clear();
+  return !at || PyObject_IsTrue(at.get()) != 0;
 }
 
 PyObject* Eager(PyObject* capsule, PyObject* const*, Py_ssize_t, PyObject*) {
@@ -155,7 +139,7 @@ PyObject* Eager(PyObject* capsule, PyObject* const*, Py_ssize_t, PyObject*) {
 // makes one, the graph tells of all, as it does in control steps.
 PyObject* CallBegins(PyObject* capsule, PyObject* const* args, Py_ssize_t count, PyObject*) {
   const auto* self = StateOf<Functions>(capsule);
-  if (!self->IsOn() || count == 0 || IsKnown(args[0])) Py_RETURN_NONE;
+  if (!self->IsOn() || count == 0 || called.Get(args[0])) Py_RETURN_NONE;
   if (!IsEager(self->context.object)) Py_RETURN_NONE;
   PyObject* name = IsNamed() || WasCalled(args[0]) ? Py_True : self->compile.object;
   Begin(name != Py_True);
@@ -168,57 +152,47 @@ PyObject* CallEnds(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 // Asks what the graph updates: a tuple; null with an exception.
-PyObject* UpdatedBy(const Functions* self, PyObject* graph) {
-  PyObject* by = PyObject_CallOneArg(self->updated_by.object, graph);
-  if (by != nullptr && !PyTuple_Check(by)) {
+Ref UpdatedBy(const Functions* self, PyObject* graph) {
+  Ref by(PyObject_CallOneArg(self->updated_by.object, graph));
+  if (by && !PyTuple_Check(by.get())) {
     PyErr_SetString(PyExc_TypeError, "what updates is no tuple");
-    Py_CLEAR(by);
+    return Ref();
   }
-  if (by != nullptr) graphs.Set(graph, by);
+  if (by) graphs.Set(graph, by.get());
   return by;
 }
 
 PyObject* GraphBegins(PyObject* capsule, PyObject* const* args, Py_ssize_t count, PyObject*) {
   const auto* self = StateOf<Functions>(capsule);
   if (count == 0) Py_RETURN_NONE;
-  PyObject* by = graphs.Get(args[0]);
-  const bool none = by != nullptr && PyTuple_GET_SIZE(by) == 0;
-  if (none || !IsEager(self->context.object)) {
-    Py_XDECREF(by);
-    Py_RETURN_NONE;
-  }
-  if (by == nullptr) by = UpdatedBy(self, args[0]);
-  if (by == nullptr) return nullptr;
-  if (PyTuple_GET_SIZE(by) == 0) {
-    Py_DECREF(by);
-    Py_RETURN_NONE;
-  }
-  open_graphs.push_back(by);
+  Ref by = graphs.Get(args[0]);
+  const bool none = by && PyTuple_GET_SIZE(by.get()) == 0;
+  if (none || !IsEager(self->context.object)) Py_RETURN_NONE;
+  if (!by) by = UpdatedBy(self, args[0]);
+  if (!by) return nullptr;
+  if (PyTuple_GET_SIZE(by.get()) == 0) Py_RETURN_NONE;
+  open_graphs.push_back(by.release());
   return New(IsNamed() ? Py_True : self->update.object);
 }
 
 PyObject* GraphEnds(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  PyObject* result = New(Py_None);
-  if (open_graphs.empty()) return result;
-  PyObject* by = open_graphs.back();
+  Ref result = Ref::None();
+  if (open_graphs.empty()) return result.release();
+  const Ref by(open_graphs.back());
   open_graphs.pop_back();
   const bool ran = count > 0 && !Failed(args, count);
-  for (Py_ssize_t i = 0; ran && result != nullptr && i < PyTuple_GET_SIZE(by); ++i) {
-    PyObject* updater = Referent(PyTuple_GET_ITEM(by, i));
-    Py_DECREF(std::exchange(result, Note(updater == nullptr ? args[0] : updater)));
-    Py_XDECREF(updater);
+  for (Py_ssize_t i = 0; ran && result && i < PyTuple_GET_SIZE(by.get()); ++i) {
+    const Ref updater = Referent(PyTuple_GET_ITEM(by.get(), i));
+    result = Ref(Note(updater ? updater.get() : args[0]));
   }
-  Py_DECREF(by);
-  return result;
+  return result.release();
 }
 
 PyObject* UpdateBegins(PyObject* capsule, PyObject* const* args, Py_ssize_t count, PyObject*) {
   const auto* self = StateOf<Functions>(capsule);
   if (count == 0) Py_RETURN_NONE;
   if (IsEager(self->context.object)) return New(self->apply.object);
-  PyObject* told = PyObject_CallOneArg(self->traced.object, args[0]);
-  if (told == nullptr) return nullptr;
-  Py_DECREF(told);
+  if (!Ref(PyObject_CallOneArg(self->traced.object, args[0]))) return nullptr;
   Py_RETURN_NONE;
 }
 
@@ -244,21 +218,16 @@ PyObject* ReplicasEnd(PyObject*, PyObject* const* args, Py_ssize_t count) {
     for (auto of = rest; of != of_replicas.end(); ++of) theirs.push_back(of->updater);
     of_replicas.erase(rest, of_replicas.end());
   }
-  PyObject* noted = Each(&theirs, Note);
-  PyObject* told = noted == nullptr ? nullptr : End();
-  Py_XDECREF(noted);
-  return told;
+  return Ref(Each(&theirs, Note)) ? End() : nullptr;
 }
 
 PyObject* ReplicaBegins(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject*) {
   static PyObject *const group = PyUnicode_InternFromString("distribution"),
                          *const number = PyUnicode_InternFromString("replica_id");
-  PyObject* of = count == 0 ? nullptr : PyObject_GetAttr(args[0], group);
-  PyObject* id = of == nullptr ? nullptr : PyObject_GetAttr(args[0], number);
-  if (id != nullptr) replica = {of, PyObject_IsTrue(id) == 0};
+  const Ref of(count == 0 ? nullptr : PyObject_GetAttr(args[0], group));  // the object has it
+  const Ref id(of ? PyObject_GetAttr(args[0], number) : nullptr);
+  if (id) replica = {of.get(), PyObject_IsTrue(id.get()) == 0};
   PyErr_Clear();
-  Py_XDECREF(of);  // the thread's object has it
-  Py_XDECREF(id);
   Py_RETURN_TRUE;
 }
 
@@ -312,15 +281,14 @@ PyObject* OneBegins(PyObject* capsule, PyObject* const*, Py_ssize_t, PyObject*) 
 // What is updated in it, and how, is its updater's matter.
 PyObject* OneEnds(PyObject* capsule, PyObject* const* args, Py_ssize_t count) {
   const auto* self = StateOf<OneFunction>(capsule);
-  PyObject* updater = self->updater.object == Py_None ? nullptr : Referent(self->updater.object);
-  if (updater != nullptr && !open_calls.empty()) {
+  const Ref updater = self->updater.object == Py_None ? Ref() : Referent(self->updater.object);
+  if (updater && !open_calls.empty()) {
     while (updaters.size() > open_calls.back().updaters) {
-      Py_DECREF(updaters.back());
+      const Ref other(updaters.back());
       updaters.pop_back();
     }
-    if (!Failed(args, count)) Py_XDECREF(Note(updater));
+    if (!Failed(args, count)) const Ref noted(Note(updater.get()));
   }
-  Py_XDECREF(updater);
   return End();
 }
 
@@ -334,13 +302,11 @@ PyObject* MakeOne(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "OOOp:compiled_function", &compile, &later, &updater, &compiled)) {
     return nullptr;
   }
-  PyObject* weak = updater == Py_None ? New(Py_None) : PyWeakref_NewRef(updater, nullptr);
-  if (weak == nullptr) return nullptr;
-  PyObject* made = Callables(new (std::nothrow)
-                                 OneFunction{Held(compile), Held(later), Held(weak), compiled != 0},
-                             one_functions);
-  Py_DECREF(weak);
-  return made;
+  const Ref weak(updater == Py_None ? New(Py_None) : PyWeakref_NewRef(updater, nullptr));
+  if (!weak) return nullptr;
+  return Callables(new (std::nothrow)
+                       OneFunction{Held(compile), Held(later), Held(weak.get()), compiled != 0},
+                   one_functions);
 }
 
 PyMethodDef functions[] = {

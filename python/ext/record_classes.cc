@@ -1,7 +1,6 @@
-#include "python/ext/record_classes.h"
-
 #include <cstring>
 
+#include "python/ext/record_module.h"
 #include "python/ext/record_shared.h"
 #include "python/ext/record_unseen.h"
 
@@ -18,17 +17,15 @@ newfunc make_class = nullptr;  // CPython's own
 template <class Telling>
 bool EachFollower(When when, PyTypeObject* cls, Telling tell) {
   if (followers[when].size() == 0) return true;
-  PyObject* roots = followers[when].Keys();
-  bool good = roots != nullptr;
-  for (Py_ssize_t i = 0; good && i < PyList_GET_SIZE(roots); ++i) {
-    PyObject* root = PyList_GET_ITEM(roots, i);
+  const Ref roots = followers[when].Keys();
+  if (!roots) return false;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(roots.get()); ++i) {
+    PyObject* root = PyList_GET_ITEM(roots.get(), i);
     if (!PyType_IsSubtype(cls, reinterpret_cast<PyTypeObject*>(root))) continue;
-    PyObject* follower = followers[when].Get(root);
-    good = follower == nullptr || tell(follower);
-    Py_XDECREF(follower);
+    const Ref follower = followers[when].Get(root);
+    if (follower && !tell(follower.get())) return false;
   }
-  Py_XDECREF(roots);
-  return good;
+  return true;
 }
 
 // Told of `cls`. False with an exception where the program was interrupted.
@@ -46,33 +43,28 @@ PyObject* AllocateFirst(PyTypeObject* cls, Py_ssize_t items) {
 }
 
 PyObject* MakeClass(PyTypeObject* meta, PyObject* args, PyObject* keywords) {
-  PyObject* made = make_class(meta, args, keywords);
-  if (made == nullptr || !PyType_Check(made) || PyInterpreterState_Get() != home) return made;
-  auto* cls = reinterpret_cast<PyTypeObject*>(made);
-  if (Tell(kMade, cls)) {
-    EachFollower(kUsed, cls, [&](PyObject*) {
-      if (cls->tp_alloc == PyType_GenericAlloc) cls->tp_alloc = AllocateFirst;
-      return true;
-    });
-    return made;
-  }
-  Py_DECREF(made);
-  return nullptr;
+  Ref made(make_class(meta, args, keywords));
+  if (!made || !PyType_Check(made.get()) || PyInterpreterState_Get() != home) return made.release();
+  auto* cls = reinterpret_cast<PyTypeObject*>(made.get());
+  if (!Tell(kMade, cls)) return nullptr;
+  EachFollower(kUsed, cls, [&](PyObject*) {
+    if (cls->tp_alloc == PyType_GenericAlloc) cls->tp_alloc = AllocateFirst;
+    return true;
+  });
+  return made.release();
 }
 
 // Metaclasses have the function that makes classes from `type`, and it checks that they do.
 bool Replace(PyTypeObject* meta) {
   if (meta->tp_new != make_class) return true;
-  PyObject* below =
-      PyObject_CallMethod(reinterpret_cast<PyObject*>(&PyType_Type), "__subclasses__", "O", meta);
-  if (below == nullptr) return false;
+  const Ref below(
+      PyObject_CallMethod(reinterpret_cast<PyObject*>(&PyType_Type), "__subclasses__", "O", meta));
+  if (!below) return false;
   meta->tp_new = MakeClass;
-  bool good = true;
-  for (Py_ssize_t i = 0; good && i < PyList_GET_SIZE(below); ++i) {
-    good = Replace(reinterpret_cast<PyTypeObject*>(PyList_GET_ITEM(below, i)));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(below.get()); ++i) {
+    if (!Replace(reinterpret_cast<PyTypeObject*>(PyList_GET_ITEM(below.get(), i)))) return false;
   }
-  Py_DECREF(below);
-  return good;
+  return true;
 }
 
 // For good: a metaclass that is made meanwhile keeps ours. False with an exception.

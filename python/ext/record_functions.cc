@@ -75,10 +75,10 @@ PyTypeObject MakeLedType() {
 }
 PyTypeObject led_type = MakeLedType();
 
-// The function, a new reference; null with an exception.
-PyObject* FunctionOf(const Led* led) {
-  PyObject* function = Referent(led->function);
-  if (function == nullptr) {
+// The function; null with an exception.
+Ref FunctionOf(const Led* led) {
+  Ref function = Referent(led->function);
+  if (!function) {
     PyErr_SetString(PyExc_RuntimeError, "a function is called after it was collected");
   }
   return function;
@@ -129,12 +129,11 @@ PyObject* CallSorted(PyObject* to, const PyCodeObject* code, PyObject* const* fa
   }
   const size_t count = all.size();
   const Py_ssize_t keywords = named + (others ? PyDict_GET_SIZE(*after) : 0);
-  PyObject* names = keywords == 0 ? nullptr : PyTuple_New(keywords);
-  if (keywords != 0 && names == nullptr) return nullptr;
+  const Ref names(keywords == 0 ? nullptr : PyTuple_New(keywords));
+  if (keywords != 0 && !names) return nullptr;
   Py_ssize_t at = 0;
   const auto add = [&](PyObject* name, PyObject* value) {
-    Py_INCREF(name);
-    PyTuple_SET_ITEM(names, at++, name);
+    PyTuple_SET_ITEM(names.get(), at++, Ref::Borrow(name).release());
     all.push_back(value);
   };
   for (int i = positional; i < positional + named; ++i) {
@@ -143,9 +142,7 @@ PyObject* CallSorted(PyObject* to, const PyCodeObject* code, PyObject* const* fa
   PyObject *name = nullptr, *value = nullptr;
   Py_ssize_t place = 0;
   while (others && PyDict_Next(*after, &place, &name, &value)) add(name, value);
-  PyObject* result = PyObject_Vectorcall(to, all.data(), count, names);
-  Py_XDECREF(names);
-  return result;
+  return PyObject_Vectorcall(to, all.data(), count, names.get());
 }
 
 struct DoorObject {
@@ -234,7 +231,7 @@ PyObject* MakeTwin(PyFunctionObject* function, PyObject* code) {
 PyObject* CallPlainly(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
   auto* led = reinterpret_cast<Led*>(object);
   // A finaliser may call one that is garbage, to which there are no weak references any more.
-  const Ref function = led->running > 0 ? Ref::Borrow(led->own) : Ref(FunctionOf(led));
+  const Ref function = led->running > 0 ? Ref::Borrow(led->own) : FunctionOf(led);
   if (!function) return nullptr;
   const Ref twin(MakeTwin(reinterpret_cast<PyFunctionObject*>(function.get()), led->code));
   return twin ? PyObject_Vectorcall(twin.get(), args, flags, keywords) : nullptr;
@@ -245,35 +242,24 @@ PyObject* MakeCode(PyCodeObject* own, Led* led) {
                                 CALL,      0, CACHE,        0, CACHE,   0, CACHE, 0,
                                 CACHE,     0, RETURN_VALUE, 0, RESUME,  0};
   const Py_ssize_t count = Arguments(own);
-  PyObject* names = PyTuple_New(count + 1);
-  PyObject* last = PyUnicode_FromString(".0");
-  if (names == nullptr || last == nullptr) {
-    Py_XDECREF(names);
-    Py_XDECREF(last);
-    return nullptr;
-  }
+  const Ref names(PyTuple_New(count + 1));
+  Ref last(PyUnicode_FromString(".0"));
+  if (!names || !last) return nullptr;
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* name = PyTuple_GET_ITEM(own->co_localsplusnames, i);
-    Py_INCREF(name);
-    PyTuple_SET_ITEM(names, i, name);
+    PyTuple_SET_ITEM(names.get(), i, Ref::Borrow(name).release());
   }
-  PyTuple_SET_ITEM(names, count, last);
+  PyTuple_SET_ITEM(names.get(), count, last.release());
   const int flags = CO_OPTIMIZED | CO_NEWLOCALS | (own->co_flags & (CO_VARARGS | CO_VARKEYWORDS));
-  PyObject* changes = Py_BuildValue(
-      "{s:y#,s:(OO),s:n,s:N,s:i,s:i,s:(),s:(),s:(),s:y,s:y,s:s}", "co_code", text,
+  const Ref changes(Py_BuildValue(
+      "{s:y#,s:(OO),s:n,s:O,s:i,s:i,s:(),s:(),s:(),s:y,s:y,s:s}", "co_code", text,
       static_cast<Py_ssize_t>(sizeof text), "co_consts", &door, led, "co_nlocals", count + 1,
-      "co_varnames", names, "co_flags", flags, "co_stacksize", 2, "co_names", "co_freevars",
-      "co_cellvars", "co_linetable", "", "co_exceptiontable", "", "co_filename", kFile);
-  PyObject* replace = PyObject_GetAttrString(reinterpret_cast<PyObject*>(own), "replace");
-  PyObject* none = PyTuple_New(0);
-  PyObject* code = nullptr;
-  if (changes != nullptr && replace != nullptr && none != nullptr) {
-    code = PyObject_Call(replace, none, changes);
-  }
-  Py_XDECREF(changes);
-  Py_XDECREF(replace);
-  Py_XDECREF(none);
-  return code;
+      "co_varnames", names.get(), "co_flags", flags, "co_stacksize", 2, "co_names", "co_freevars",
+      "co_cellvars", "co_linetable", "", "co_exceptiontable", "", "co_filename", kFile));
+  const Ref replace(PyObject_GetAttrString(reinterpret_cast<PyObject*>(own), "replace"));
+  const Ref none(PyTuple_New(0));
+  if (!changes || !replace || !none) return nullptr;
+  return PyObject_Call(replace.get(), none.get(), changes.get());
 }
 
 Led* Find(PyObject* function) {
@@ -360,9 +346,8 @@ int ReadyTypes() {
 ByIdentity all_led;
 
 Led* Find(PyObject* function) {
-  PyObject* led = all_led.Get(function);
-  Py_XDECREF(led);  // as long as the function is led it is there
-  return reinterpret_cast<Led*>(led);
+  // As long as the function is led it is there.
+  return reinterpret_cast<Led*>(all_led.Get(function).get());
 }
 
 void SetVectorcall(PyFunctionObject* function, vectorcallfunc vectorcall) {
@@ -378,15 +363,12 @@ vectorcallfunc plainly = nullptr;  // of all functions
 PyObject* CallLed(PyObject* function, PyObject* const* args, size_t flags, PyObject* keywords) {
   Led* led = Find(function);
   if (led == nullptr) return plainly(function, args, flags, keywords);
-  PyObject* to = led->to;
-  Py_INCREF(to);
-  PyObject* result = PyObject_Vectorcall(to, args, flags, keywords);
-  Py_DECREF(to);
-  return result;
+  const Ref to = Ref::Borrow(led->to);
+  return PyObject_Vectorcall(to.get(), args, flags, keywords);
 }
 
 PyObject* CallPlainly(PyObject* object, PyObject* const* args, size_t flags, PyObject* keywords) {
-  const Ref function(FunctionOf(reinterpret_cast<Led*>(object)));
+  const Ref function = FunctionOf(reinterpret_cast<Led*>(object));
   return function ? plainly(function.get(), args, flags, keywords) : nullptr;
 }
 
@@ -431,8 +413,8 @@ PyObject* LeadFunction(PyObject* function, PyObject* to) {
   Ref object = Ref::Borrow(reinterpret_cast<PyObject*>(Find(function)));
   if (!object) object = Ref(Make(function));
   if (!object) return nullptr;
-  Py_INCREF(to);
-  PyObject* before = std::exchange(reinterpret_cast<Led*>(object.get())->to, to);
+  PyObject* before =
+      std::exchange(reinterpret_cast<Led*>(object.get())->to, Ref::Borrow(to).release());
   return before != nullptr ? before : object.release();
 }
 

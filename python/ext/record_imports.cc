@@ -1,9 +1,9 @@
-#include "python/ext/record_imports.h"
-
 #include <algorithm>
 #include <iterator>
+#include <utility>
 #include <vector>
 
+#include "python/ext/record_module.h"
 #include "python/ext/record_shared.h"
 #include "python/ext/record_unseen.h"
 
@@ -13,30 +13,24 @@ namespace {
 SharedRef watched;  // a dict, or none
 SharedRef told, told_of_loads;
 
-// The name of the module in whose dictionary exec() runs its code, a new reference; null: none.
-PyObject* OfNames(PyObject* code, PyObject* names) {
-  if (!PyCode_Check(code) || !PyDict_Check(names)) return nullptr;
+// The name of the module in whose dictionary exec() runs its code; null: none.
+Ref OfNames(PyObject* code, PyObject* names) {
+  if (!PyCode_Check(code) || !PyDict_Check(names)) return Ref();
   PyObject* name = PyDict_GetItemString(names, "__name__");
-  if (name == nullptr || !PyUnicode_Check(name)) return nullptr;
+  if (name == nullptr || !PyUnicode_Check(name)) return Ref();
   // PyImport_GetModule() would take the lock of a module that is being imported.
   PyObject* modules = PyImport_GetModuleDict();
   PyObject* module = PyDict_Check(modules) ? PyDict_GetItem(modules, name) : nullptr;
-  if (module == nullptr || !PyModule_Check(module) || PyModule_GetDict(module) != names) {
-    return nullptr;
-  }
-  Py_INCREF(name);
-  return name;
+  const bool its = module != nullptr && PyModule_Check(module) && PyModule_GetDict(module) == names;
+  return Ref::Borrow(its ? name : nullptr);
 }
 
 // The name by which a native module is imported: its own may be another.
-PyObject* OfModule(PyObject* module) {
-  PyObject* spec = PyObject_GetAttrString(module, "__spec__");
-  PyObject* name = spec == nullptr ? nullptr : PyObject_GetAttrString(spec, "name");
-  Py_XDECREF(spec);
+Ref OfModule(PyObject* module) {
+  const Ref spec(PyObject_GetAttrString(module, "__spec__"));
+  Ref name(spec ? PyObject_GetAttrString(spec.get(), "name") : nullptr);
   PyErr_Clear();
-  if (name == nullptr || PyUnicode_Check(name)) return name;
-  Py_DECREF(name);
-  return nullptr;
+  return name && PyUnicode_Check(name.get()) ? std::move(name) : Ref();
 }
 
 bool IsWatched(PyObject* watched_names, PyObject* name) {
@@ -45,10 +39,8 @@ bool IsWatched(PyObject* watched_names, PyObject* name) {
   for (Py_ssize_t at = 0; at < length; ++at) {
     at = PyUnicode_FindChar(name, '.', at, length, 1);
     if (at < 0) break;
-    PyObject* package = PyUnicode_Substring(name, 0, at + 1);
-    const bool found = package != nullptr && PyDict_Contains(watched_names, package) > 0;
-    Py_XDECREF(package);
-    if (found) return true;
+    const Ref package(PyUnicode_Substring(name, 0, at + 1));
+    if (package && PyDict_Contains(watched_names, package.get()) > 0) return true;
   }
   PyErr_Clear();
   return false;
@@ -67,18 +59,16 @@ Runner runners[] = {{"builtins", "exec", nullptr, nullptr},
 
 constexpr int kNative = 1;
 
-PyObject* ModuleOf(const Runner& runner, PyObject* const* args, Py_ssize_t count) {
-  if (&runner != runners) return count == 1 ? OfModule(args[0]) : nullptr;
-  return count == 2 ? OfNames(args[0], args[1]) : nullptr;
+Ref ModuleOf(const Runner& runner, PyObject* const* args, Py_ssize_t count) {
+  if (&runner != runners) return count == 1 ? OfModule(args[0]) : Ref();
+  return count == 2 ? OfNames(args[0], args[1]) : Ref();
 }
 
-// The name of the module, if its import is to be told of; a new reference, or null.
-PyObject* WatchedName(const Runner& runner, PyObject* const* args, Py_ssize_t count) {
-  PyObject* names = watched.Get();
-  PyObject* name = names == nullptr ? nullptr : ModuleOf(runner, args, count);
-  if (name != nullptr && !IsWatched(names, name)) Py_CLEAR(name);
-  Py_XDECREF(names);
-  return name;
+// The name of the module, if its import is to be told of; else null.
+Ref WatchedName(const Runner& runner, PyObject* const* args, Py_ssize_t count) {
+  const Ref names = watched.Get();
+  Ref name = names ? ModuleOf(runner, args, count) : Ref();
+  return name && IsWatched(names.get(), name.get()) ? std::move(name) : Ref();
 }
 
 // The modules whose code this thread runs. Not on the stack: a greenlet leaves in the middle.
@@ -102,21 +92,17 @@ void Leave(PyObject* name) {
 template <int kWhich>
 PyObject* Run(PyObject* callable, PyObject* const* args, size_t flags, PyObject* keywords) {
   const Runner& runner = runners[kWhich];
-  PyObject* name = WatchedName(runner, args, PyVectorcall_NARGS(flags));
-  if (name != nullptr && IsRunning(name)) Py_CLEAR(name);
-  Enter(name);
+  Ref name = WatchedName(runner, args, PyVectorcall_NARGS(flags));
+  if (name && IsRunning(name.get())) name = Ref();
+  Enter(name.get());
   PyObject* result = runner.before(callable, args, flags, keywords);
-  Leave(name);
+  Leave(name.get());
   if (kWhich == kNative && result != nullptr) {
-    PyObject* const loaded = told_of_loads.Get();
-    if (loaded != nullptr) result = TellUnseen(loaded, Py_None, result);
-    Py_XDECREF(loaded);
+    const Ref loaded = told_of_loads.Get();
+    if (loaded) result = TellUnseen(loaded.get(), Py_None, result);
   }
-  PyObject* const tell = name != nullptr && result != nullptr ? told.Get() : nullptr;
-  if (tell != nullptr) result = TellUnseen(tell, name, result);
-  Py_XDECREF(tell);
-  Py_XDECREF(name);
-  return result;
+  const Ref tell = name && result != nullptr ? told.Get() : Ref();
+  return tell ? TellUnseen(tell.get(), name.get(), result) : result;
 }
 
 // What the import system calls is the function object, by its own pointer. Its hash and its C
@@ -124,17 +110,15 @@ PyObject* Run(PyObject* callable, PyObject* const* args, size_t flags, PyObject*
 // system's.
 bool Lead(Runner* runner, vectorcallfunc run) {
   if (runner->function != nullptr) return true;
-  PyObject* module = PyImport_ImportModule(runner->module);
-  PyObject* function = module == nullptr ? nullptr : PyObject_GetAttrString(module, runner->name);
-  Py_XDECREF(module);
+  const Ref module(PyImport_ImportModule(runner->module));
+  Ref function(module ? PyObject_GetAttrString(module.get(), runner->name) : nullptr);
   PyErr_Clear();
-  auto* builtin = reinterpret_cast<PyCFunctionObject*>(function);
-  if (function == nullptr || !PyCFunction_CheckExact(function) || builtin->vectorcall == nullptr) {
-    Py_XDECREF(function);
+  auto* builtin = reinterpret_cast<PyCFunctionObject*>(function.get());
+  if (!function || !PyCFunction_CheckExact(function.get()) || builtin->vectorcall == nullptr) {
     return false;
   }
   runner->before = builtin->vectorcall;
-  runner->function = function;  // for good
+  runner->function = function.release();  // for good
   builtin->vectorcall = run;
   return true;
 }
@@ -145,10 +129,6 @@ PyObject* FollowImports(PyObject*, PyObject* args) {
   PyObject *names, *callable;
   if (!PyArg_ParseTuple(args, "OO:follow_imports", &names, &callable)) return nullptr;
   const bool wanted = PyDict_Check(names);
-  if (wanted) {
-    Py_INCREF(names);
-    Py_INCREF(callable);
-  }
   watched.Set(wanted ? names : nullptr);
   told.Set(wanted ? callable : nullptr);
   if (!wanted) Py_RETURN_TRUE;
@@ -158,8 +138,6 @@ PyObject* FollowImports(PyObject*, PyObject* args) {
 }
 
 PyObject* FollowLoads(PyObject*, PyObject* callable) {
-  Py_INCREF(callable);
-  if (callable == Py_None) Py_CLEAR(callable);
   told_of_loads.Set(callable);
   Py_RETURN_NONE;
 }

@@ -1,8 +1,7 @@
-#include "python/ext/record_marks.h"
-
 #include <cstdint>
 
 #include "crosscut/crosscut.h"
+#include "python/ext/record_module.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_stack.h"
 

@@ -1,11 +1,9 @@
-#include "python/ext/record_on_demand.h"
-
 #include <atomic>
 
 #include "crosscut/crosscut.h"
 #include "crosscut/in_python.h"
+#include "python/ext/record_module.h"
 #include "python/ext/record_operation.h"
-#include "python/ext/record_options.h"
 #include "python/ext/record_shared.h"
 #include "python/ext/record_unseen.h"
 
@@ -36,11 +34,8 @@ int Call(void*) {
 
 void CallWindow(PyObject* begins) {
   const Unseen unseen;
-  PyObject* const window = window_function.Get();
-  PyObject* result = PyObject_CallFunctionObjArgs(window, begins, nullptr);
-  if (result == nullptr) PyErr_WriteUnraisable(window);
-  Py_XDECREF(result);
-  Py_DECREF(window);
+  const Ref window = window_function.Get();
+  if (!Ref(PyObject_CallOneArg(window.get(), begins))) PyErr_WriteUnraisable(window.get());
 }
 
 void Window(void*, int begins) {
@@ -58,7 +53,6 @@ PyObject* Arm(PyObject*, PyObject* args, PyObject* keywords) {
   if (!PyArg_ParseTuple(args, "O:arm", &window) || !ParseOptions(keywords, &options)) {
     return nullptr;
   }
-  Py_INCREF(window);
   window_function.Set(window);
   crosscut_program program = {};
   program.struct_size = sizeof program;

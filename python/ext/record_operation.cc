@@ -35,53 +35,39 @@ PyObject* MakeUnshared(PyTypeObject* type, PyObject* name, uint32_t id) {
 }
 
 PyObject* NewOperation(PyTypeObject* type, PyObject* name) {
-  PyObject* self = MakeUnshared(
-      type, name, NameId(name, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE, CROSSCUT_CROSSES));
-  if (self != nullptr && shared.size() < kSharedOperations && !shared.Set(name, self)) {
-    Py_DECREF(self);
-    return nullptr;
-  }
-  return self;
+  Ref self(MakeUnshared(type, name,
+                        NameId(name, CROSSCUT_OPERATION, CROSSCUT_LAYER_NONE, CROSSCUT_CROSSES)));
+  const bool shares = self && shared.size() < kSharedOperations;
+  return shares && !shared.Set(name, self.get()) ? nullptr : self.release();
 }
 
 PyObject* Decorate(PyObject* self, PyObject* function) {
-  PyObject* decorate = decorator.Get();
-  if (decorate == nullptr) {
+  const Ref decorate = decorator.Get();
+  if (!decorate) {
     PyErr_SetString(PyExc_RuntimeError, "crosscut._record is used without the package crosscut");
     return nullptr;
   }
-  PyObject* decorated = PyObject_CallFunctionObjArgs(decorate, self, function, nullptr);
-  Py_DECREF(decorate);
-  return decorated;
+  return PyObject_CallFunctionObjArgs(decorate.get(), self, function, nullptr);
 }
 
 // `@operation` without a name: the function's own qualified name, or its type's.
 PyObject* DecorateByName(PyTypeObject* type, PyObject* function) {
-  PyObject* name = PyObject_GetAttrString(function, "__qualname__");
-  if (name == nullptr || !PyUnicode_CheckExact(name)) {  // a partial, a callable object
+  Ref name(PyObject_GetAttrString(function, "__qualname__"));
+  if (!name || !PyUnicode_CheckExact(name.get())) {  // a partial, a callable object
     PyErr_Clear();
-    Py_XDECREF(name);
-    name = PyUnicode_FromString(Py_TYPE(function)->tp_name);
-    if (name == nullptr) return nullptr;
+    name = Ref(PyUnicode_FromString(Py_TYPE(function)->tp_name));
   }
-  PyObject* self = NewOperation(type, name);
-  Py_DECREF(name);
-  if (self == nullptr) return nullptr;
-  PyObject* result = Decorate(self, function);
-  Py_DECREF(self);
-  return result;
+  const Ref self(name ? NewOperation(type, name.get()) : nullptr);
+  return self ? Decorate(self.get(), function) : nullptr;
 }
 
 PyObject* OperationFor(PyTypeObject* type, PyObject* name) {
   if (!PyUnicode_CheckExact(name)) {
     if (PyCallable_Check(name)) return DecorateByName(type, name);
-    PyObject* plain = AsText(name);
-    if (plain == nullptr) return nullptr;
-    PyObject* result = OperationFor(type, plain);
-    Py_DECREF(plain);
-    return result;
+    const Ref plain = AsText(name);
+    return plain ? OperationFor(type, plain.get()) : nullptr;
   }
-  if (PyObject* known = shared.Get(name)) return known;
+  if (Ref known = shared.Get(name)) return known.release();
   return PyErr_Occurred() ? nullptr : NewOperation(type, name);
 }
 
@@ -139,7 +125,7 @@ PyObject* Reduce(Operation* self, PyObject*) {
 
 PyMethodDef methods[] = {
     {"__enter__", reinterpret_cast<PyCFunction>(Enter), METH_NOARGS, "Opens the operation."},
-    {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(Exit)), METH_FASTCALL,
+    {"__exit__", Function(Exit), METH_FASTCALL,
      "Closes the operation; never swallows an exception."},
     {"__reduce__", reinterpret_cast<PyCFunction>(Reduce), METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
@@ -182,9 +168,7 @@ PyTypeObject operation_type = MakeType();
 }  // namespace
 
 int AddOperationType(PyObject* module) {
-  if (!shared.Make() || PyType_Ready(&operation_type) != 0) return -1;
-  Py_INCREF(&operation_type);
-  return PyModule_AddObject(module, "operation", reinterpret_cast<PyObject*>(&operation_type));
+  return shared.Make() ? PyModule_AddType(module, &operation_type) : -1;
 }
 
 PyObject* MakeSpan(PyObject* name, int layer) {
@@ -204,9 +188,9 @@ uint32_t NameIdOf(PyObject* operation) {
   return 0;
 }
 
-void SetDecorator(PyObject* callable) {
-  Py_INCREF(callable);
+PyObject* SetDecorator(PyObject*, PyObject* callable) {
   decorator.Set(callable);
+  Py_RETURN_NONE;
 }
 
 uint32_t OperationProbe() {
@@ -215,47 +199,46 @@ uint32_t OperationProbe() {
   return probe;
 }
 
-PyObject* AsText(PyObject* object) {
-  if (PyUnicode_CheckExact(object)) {
-    Py_INCREF(object);
-    return object;
-  }
-  PyObject* text = PyUnicode_Check(object) ? PyUnicode_FromObject(object) : PyObject_Str(object);
-  if (text == nullptr && PyErr_ExceptionMatches(PyExc_Exception)) {
+Ref AsText(PyObject* object) {
+  if (PyUnicode_CheckExact(object)) return Ref::Borrow(object);
+  Ref text(PyUnicode_Check(object) ? PyUnicode_FromObject(object) : PyObject_Str(object));
+  if (!text && PyErr_ExceptionMatches(PyExc_Exception)) {
     PyErr_Clear();
-    return PyUnicode_FromString("(unnamed)");
+    return Ref(PyUnicode_FromString("(unnamed)"));
   }
-  if (text == nullptr || PyUnicode_CheckExact(text)) return text;
-  PyObject* plain = PyUnicode_FromObject(text);  // __str__ gave a subclass's
-  Py_DECREF(text);
-  return plain;
+  if (!text || PyUnicode_CheckExact(text.get())) return text;
+  return Ref(PyUnicode_FromObject(text.get()));  // __str__ gave a subclass's
 }
 
-PyObject* AsUtf8(PyObject* object) {
-  PyObject* text = AsText(object);
-  if (text == nullptr) return nullptr;
-  if (PyUnicode_FindChar(text, 0, 0, PyUnicode_GET_LENGTH(text), 1) >= 0) {
-    PyObject *nul = PyUnicode_FromOrdinal(0), *mark = PyUnicode_FromOrdinal('?');
-    PyObject* clean =
-        nul == nullptr || mark == nullptr ? nullptr : PyUnicode_Replace(text, nul, mark, -1);
-    Py_XDECREF(nul);
-    Py_XDECREF(mark);
-    Py_DECREF(text);
-    if ((text = clean) == nullptr) return nullptr;
+Ref AsUtf8(PyObject* object) {
+  Ref text = AsText(object);
+  if (!text) return text;
+  if (PyUnicode_FindChar(text.get(), 0, 0, PyUnicode_GET_LENGTH(text.get()), 1) >= 0) {
+    const Ref nul(PyUnicode_FromOrdinal(0)), mark(PyUnicode_FromOrdinal('?'));
+    text = Ref(nul && mark ? PyUnicode_Replace(text.get(), nul.get(), mark.get(), -1) : nullptr);
+    if (!text) return text;
   }
-  PyObject* bytes = PyUnicode_AsEncodedString(text, "utf-8", "replace");
-  Py_DECREF(text);
-  return bytes;
+  return Ref(PyUnicode_AsEncodedString(text.get(), "utf-8", "replace"));
 }
 
 uint32_t NameId(PyObject* text, int kind, int layer, unsigned flags) {
   const uint32_t probe = kind == CROSSCUT_OPERATION ? OperationProbe() : 0;
-  PyObject* bytes = AsUtf8(text);
-  if (bytes == nullptr) return 0;
-  const uint32_t id = crosscut_intern(
-      PyBytes_AS_STRING(bytes), static_cast<size_t>(PyBytes_GET_SIZE(bytes)),
+  const Ref bytes = AsUtf8(text);
+  if (!bytes) return 0;
+  return crosscut_intern(
+      PyBytes_AS_STRING(bytes.get()), static_cast<size_t>(PyBytes_GET_SIZE(bytes.get())),
       static_cast<crosscut_kind>(kind), static_cast<crosscut_layer>(layer), flags, probe);
-  Py_DECREF(bytes);
+}
+
+uint32_t NameIds::Of(PyObject* name) {
+  const Ref text = AsText(name);
+  const Ref known = text ? ids_.Get(text.get()) : Ref();
+  if (known) return static_cast<uint32_t>(PyLong_AsUnsignedLong(known.get()));
+  if (PyErr_Occurred() != nullptr) return 0;
+  const uint32_t id = NameId(text.get(), kind_, CROSSCUT_LAYER_NONE, flags_);
+  if (id == 0) return 0;
+  const Ref number(PyLong_FromUnsignedLong(id));
+  if (!number || !ids_.Set(text.get(), number.get())) PyErr_Clear();
   return id;
 }
 

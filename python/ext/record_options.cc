@@ -1,4 +1,5 @@
-#include "python/ext/record_options.h"
+#include "crosscut/ref.h"
+#include "python/ext/record_module.h"
 
 namespace crosscut::python {
 
@@ -12,14 +13,13 @@ bool ParseOptions(PyObject* keywords, crosscut_options* options) {
   *options = {};
   options->struct_size = sizeof *options;
   options->control_percent = -1;
-  PyObject* none = PyTuple_New(0);
-  if (none == nullptr) return false;
-  const int parsed = PyArg_ParseTupleAndKeywords(
-      none, keywords, "|$znpddKzd", const_cast<char**>(names), &options->run_dir, &memory, &flight,
-      &options->keep_seconds, &options->control_percent, &seed, &options->plan,
-      &options->budget_percent);
-  Py_DECREF(none);
-  if (parsed == 0) return false;
+  const Ref none(PyTuple_New(0));
+  if (!none || !PyArg_ParseTupleAndKeywords(
+                   none.get(), keywords, "|$znpddKzd", const_cast<char**>(names), &options->run_dir,
+                   &memory, &flight, &options->keep_seconds, &options->control_percent, &seed,
+                   &options->plan, &options->budget_percent)) {
+    return false;
+  }
   options->memory_bytes = memory > 0 ? static_cast<size_t>(memory) : 0;
   options->policy = flight ? CROSSCUT_FLIGHT_RECORDER : CROSSCUT_DROP_NEWEST;
   options->seed = seed;

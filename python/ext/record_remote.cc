@@ -1,5 +1,3 @@
-#include "python/ext/record_remote.h"
-
 #include <atomic>
 #include <cstring>
 #include <new>
@@ -9,7 +7,7 @@
 #include "crosscut/crosscut.h"
 #include "crosscut/ref.h"
 #include "python/ext/record_callable.h"
-#include "python/ext/record_marks.h"
+#include "python/ext/record_module.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_shared.h"
 #include "python/ext/record_stack.h"
@@ -71,14 +69,9 @@ class Ending {
 // What fails in another Ray than we know is told, and goes no further.
 PyObject* Quiet(PyObject* problem, PyObject* result) {
   if (result != nullptr || !PyErr_ExceptionMatches(PyExc_Exception)) return result;
-  PyObject *type, *value, *trace;
-  PyErr_Fetch(&type, &value, &trace);
-  PyErr_NormalizeException(&type, &value, &trace);
-  Py_XDECREF(PyObject_CallOneArg(problem, value == nullptr ? Py_None : value));
+  const Ref value = TakeException();
+  const Ref told(PyObject_CallOneArg(problem, value ? value.get() : Py_None));
   PyErr_Clear();
-  Py_XDECREF(type);
-  Py_XDECREF(value);
-  Py_XDECREF(trace);
   Py_RETURN_NONE;
 }
 
@@ -157,7 +150,7 @@ Ref NameOf(const Call* self, PyObject* const* args, Py_ssize_t count) {
 }
 
 uint32_t SpanOf(PyObject* called) {
-  if (const Ref known = Ref(spans.Get(called))) {
+  if (const Ref known = spans.Get(called)) {
     return static_cast<uint32_t>(PyLong_AsUnsignedLong(known.get()));
   }
   const Ref text(PyUnicode_FromFormat("%U.remote", called));
@@ -198,7 +191,7 @@ Ref NamesOf(PyObject* asked) {
   for (Py_ssize_t i = 0; found && i < kMostArrows && i < PyList_GET_SIZE(asked); ++i) {
     const Ref one = Ref::Borrow(PyList_GET_ITEM(asked, i));
     const Ref task = TaskOf(BytesOf(one.get()));
-    const Ref name(task ? names.Get(task.get()) : nullptr);
+    const Ref name = task ? names.Get(task.get()) : Ref();
     if (PyErr_Occurred() || (name && PyDict_SetItem(found.get(), name.get(), Py_None) != 0)) {
       return Ref(nullptr);
     }
@@ -226,17 +219,6 @@ PyObject* Tell(PyObject* asked) {
   Py_RETURN_TRUE;
 }
 
-PyObject* Argument(const Wait* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
-  if (self->place < count) return args[self->place];
-  const Py_ssize_t named = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
-  for (Py_ssize_t i = 0; i < named; ++i) {
-    if (PyUnicode_Compare(PyTuple_GET_ITEM(keywords, i), self->keyword.object) == 0) {
-      return args[count + i];
-    }
-  }
-  return nullptr;
-}
-
 // What is waited for, a list; null with an exception.
 Ref Asked(const Wait* self, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   if (self->keyword.object == Py_None) {
@@ -246,7 +228,7 @@ Ref Asked(const Wait* self, PyObject* const* args, Py_ssize_t count, PyObject* k
     }
     return list;
   }
-  PyObject* asked = Argument(self, args, count, keywords);
+  PyObject* asked = Argument(args, count, keywords, self->place, self->keyword.object);
   // What is no list is the program's mistake, and its library says so.
   return asked != nullptr && PyList_Check(asked) ? Ref::Borrow(asked) : Ref(PyList_New(0));
 }
@@ -295,7 +277,7 @@ PyObject* Called(PyObject* capsule, PyObject* const* args, Py_ssize_t count) {
   if (Failed(args, count)) Py_RETURN_NONE;
   const Ref task = TaskOfCall(self, args[1]);
   if (task && Flow(FlowOutFunction, task, false)) Remember(task, ending.asked());
-  return Quiet(self->problem.object, PyErr_Occurred() ? nullptr : Ref::Borrow(Py_None).release());
+  return Quiet(self->problem.object, PyErr_Occurred() ? nullptr : Ref::None().release());
 }
 
 // Behind a wait: the arrows from what `of` says of the result.
@@ -304,8 +286,7 @@ PyObject* Came(PyObject* capsule, PyObject* const* args, Py_ssize_t count, Of of
   const Ending ending;
   if (Failed(args, count)) Py_RETURN_NONE;
   const bool good = of(ending.asked(), args[1]);
-  return Quiet(StateOf<Ends>(capsule)->problem.object,
-               good ? Ref::Borrow(Py_None).release() : nullptr);
+  return Quiet(StateOf<Ends>(capsule)->problem.object, good ? Ref::None().release() : nullptr);
 }
 
 PyObject* Got(PyObject* capsule, PyObject* const* args, Py_ssize_t count) {
@@ -335,8 +316,7 @@ PyObject* Stored(PyObject* capsule, PyObject* const* args, Py_ssize_t count) {
 PyObject* Awaited(PyObject* capsule, PyObject* const* args, Py_ssize_t count) {
   if (Failed(args, count)) Py_RETURN_NONE;
   const bool good = Flow(FlowInFunction, KeyOf(args[0]), true);
-  return Quiet(StateOf<Ends>(capsule)->problem.object,
-               good ? Ref::Borrow(Py_None).release() : nullptr);
+  return Quiet(StateOf<Ends>(capsule)->problem.object, good ? Ref::None().release() : nullptr);
 }
 
 // ---- What a thread reads ----

@@ -9,6 +9,7 @@
 
 #include "crosscut/crosscut.h"
 #include "crosscut/in_python.h"
+#include "python/ext/record_callable.h"
 #include "python/ext/record_cost_mark.h"
 #include "python/ext/record_operation.h"
 #include "python/ext/record_shared.h"
@@ -97,37 +98,22 @@ int64_t NsOf(uint64_t ticks) {
   return static_cast<int64_t>(static_cast<double>(ticks) * ns_per_tick);
 }
 
-SharedDict names[2];  // text -> id; of requests, of tasks
+NameIds request_names(CROSSCUT_STEP, CROSSCUT_ASYNC);
+NameIds task_names(CROSSCUT_STEP, CROSSCUT_ASYNC | CROSSCUT_FOUND);
 
 // 0 with an exception.
 uint32_t IdOf(PyObject* text, bool task) {
-  SharedDict& known = names[task ? 1 : 0];
-  if (!known.Make()) return 0;
-  if (PyObject* number = known.Get(text)) {
-    const auto id = static_cast<uint32_t>(PyLong_AsUnsignedLong(number));
-    Py_DECREF(number);
-    return id;
-  }
-  if (PyErr_Occurred() != nullptr) return 0;
-  const uint32_t id = NameId(text, CROSSCUT_STEP, CROSSCUT_LAYER_NONE,
-                             CROSSCUT_ASYNC | (task ? CROSSCUT_FOUND : 0));
-  PyObject* number = id == 0 ? nullptr : PyLong_FromUnsignedLong(id);
-  if (number == nullptr || !known.Set(text, number)) PyErr_Clear();
-  Py_XDECREF(number);
-  return id;
+  NameIds& known = task ? task_names : request_names;
+  return known.Make() ? known.Of(text) : 0;
 }
 
 // By the function of a coroutine. What is none may run the program's code when it is asked.
 uint32_t NameOfCoroutine(PyObject* coroutine, bool task) {
-  PyObject* text = nullptr;
-  if (PyCoro_CheckExact(coroutine) || PyGen_CheckExact(coroutine)) {
-    static PyObject* const qualname = PyUnicode_InternFromString("__qualname__");
-    text = PyObject_GetAttr(coroutine, qualname);
-  } else {
-    text = PyUnicode_FromString(Py_TYPE(coroutine)->tp_name);
-  }
-  const uint32_t id = text == nullptr ? 0 : IdOf(text, task);
-  Py_XDECREF(text);
+  static PyObject* const qualname = PyUnicode_InternFromString("__qualname__");
+  const bool plain = PyCoro_CheckExact(coroutine) || PyGen_CheckExact(coroutine);
+  const Ref text(plain ? PyObject_GetAttr(coroutine, qualname)
+                       : PyUnicode_FromString(Py_TYPE(coroutine)->tp_name));
+  const uint32_t id = text ? IdOf(text.get(), task) : 0;
   PyErr_Clear();
   return id;
 }
@@ -140,22 +126,16 @@ State StateOf(PyObject* task) {
   static PyObject* const state = PyUnicode_InternFromString("_state");
   PyObject* const done = AllTasks().done;
   if (done == nullptr) return State::kUnknown;
-  State out = State::kUnknown;
-  PyObject* answer;
-  if (PyObject_TypeCheck(task, PyDescr_TYPE(done))) {
-    answer = PyObject_CallOneArg(done, task);
-    if (answer != nullptr) out = answer == Py_True ? State::kDone : State::kPending;
-  } else {
-    const bool plain = Py_TYPE(task)->tp_getattro == PyObject_GenericGetAttr;
-    answer = plain ? PyObject_GenericGetAttr(task, state) : nullptr;
-    if (answer != nullptr && PyUnicode_CheckExact(answer)) {
-      const bool waits = PyUnicode_CompareWithASCIIString(answer, "PENDING") == 0;
-      out = waits ? State::kPending : State::kDone;
-    }
-  }
-  if (answer == nullptr) PyErr_Clear();
-  Py_XDECREF(answer);
-  return out;
+  const bool of_c = PyObject_TypeCheck(task, PyDescr_TYPE(done)) != 0;
+  const bool asked = of_c || Py_TYPE(task)->tp_getattro == PyObject_GenericGetAttr;
+  const Ref answer(!asked ? nullptr
+                   : of_c ? PyObject_CallOneArg(done, task)
+                          : PyObject_GenericGetAttr(task, state));
+  if (!answer) PyErr_Clear();
+  if (!answer || (!of_c && !PyUnicode_CheckExact(answer.get()))) return State::kUnknown;
+  const bool waits = of_c ? answer.get() != Py_True
+                          : PyUnicode_CompareWithASCIIString(answer.get(), "PENDING") == 0;
+  return waits ? State::kPending : State::kDone;
 }
 
 void Finish(PyObject* object) {
@@ -182,12 +162,10 @@ PyObject* TaskGone(PyObject* address, PyObject*) {
 
 PyObject* TellOfEnd(PyObject* task) {
   static PyMethodDef method = {"task_gone", TaskGone, METH_O, nullptr};
-  PyObject* const address = PyLong_FromVoidPtr(task);
-  PyObject* const tell = address == nullptr ? nullptr : PyCFunction_New(&method, address);
-  PyObject* const gone = tell == nullptr ? nullptr : PyWeakref_NewRef(task, tell);
+  const Ref address(PyLong_FromVoidPtr(task));
+  const Ref tell(address ? PyCFunction_New(&method, address.get()) : nullptr);
+  PyObject* const gone = tell ? PyWeakref_NewRef(task, tell.get()) : nullptr;
   if (gone == nullptr) PyErr_Clear();
-  Py_XDECREF(tell);
-  Py_XDECREF(address);
   return gone;
 }
 
@@ -222,10 +200,9 @@ bool HasRun(PyObject* coroutine) {
   static PyObject* const suspended = PyUnicode_InternFromString("cr_suspended");
   if (!PyCoro_CheckExact(coroutine)) return false;
   const PendingException kept;
-  PyObject* answer = PyObject_GetAttr(coroutine, suspended);
-  if (answer == nullptr) PyErr_Clear();
-  Py_XDECREF(answer);
-  return answer == Py_True;
+  const Ref answer(PyObject_GetAttr(coroutine, suspended));
+  if (!answer) PyErr_Clear();
+  return answer.get() == Py_True;
 #else
   (void)coroutine;
   return false;
@@ -238,17 +215,6 @@ void AddEager(OfThread* here, Task* task) {
   task->ran += ran;
   if (task->for_request != nullptr) *task->for_request += ran;
   (here->making.empty() ? here->slice.begin : here->making.back().begun) += ran;
-}
-
-PyObject* Coroutine(PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
-  if (count > 1) return args[1];
-  const Py_ssize_t named = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
-  for (Py_ssize_t i = 0; i < named; ++i) {
-    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, i), "coro") == 0) {
-      return args[count + i];
-    }
-  }
-  return nullptr;
 }
 
 // ---- What they cost ----
@@ -313,10 +279,7 @@ PyObject* RequestName(PyObject*, PyObject* args) {
   PyObject* text = nullptr;
   int task = 0;
   if (!PyArg_ParseTuple(args, "O|p:request_name", &text, &task)) return nullptr;
-  text = AsText(text);
-  if (text == nullptr) return nullptr;
   const uint32_t id = IdOf(text, task != 0);
-  Py_DECREF(text);
   return PyErr_Occurred() != nullptr ? nullptr : PyLong_FromUnsignedLong(id);
 }
 
@@ -341,23 +304,21 @@ PyObject* RequestEnd(PyObject*, PyObject* const* args, Py_ssize_t count) {
 }
 
 PyObject* FollowRequests(PyObject*, PyObject* done) {
-  Py_INCREF(done);
-  PyObject* before;
+  Ref kept = Ref::Borrow(done == Py_None ? nullptr : done);
   {
     const std::lock_guard lock(shared_mutex);
-    before = std::exchange(AllTasks().done, done == Py_None ? nullptr : done);
+    kept = Ref(std::exchange(AllTasks().done, kept.release()));
   }
   if (done == Py_None) ForgetTasks();
   followed.store(done != Py_None, std::memory_order_relaxed);
-  if (done == Py_None) Py_DECREF(done);
-  Py_XDECREF(before);
   Py_RETURN_NONE;
 }
 
 PyObject* TaskBegins(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   OfThread& here = ThisThread();
   const Next next = std::exchange(here.next, Next::kTask);
-  PyObject* const coroutine = Coroutine(args, count, keywords);
+  static PyObject* const keyword = PyUnicode_InternFromString("coro");
+  PyObject* const coroutine = Argument(args, count, keywords, 1, keyword);
   if (coroutine == nullptr || !crosscut_recording()) Py_RETURN_NONE;
   // A task factory makes it by create_task() again.
   if (!here.making.empty() && here.making.back().coroutine == coroutine) Py_RETURN_NONE;

@@ -23,7 +23,7 @@ PyObject* RequestEnd(PyObject* module, PyObject* const* args, Py_ssize_t count);
 
 // follow_requests(done): from now on tasks are followed; done: asyncio.Future.done, of C. None: no
 // more. Tasks that are written in Python are, too. task_begins() and task_made() stand around
-// BaseEventLoop.create_task (record_around.h).
+// BaseEventLoop.create_task (record_around.cc).
 PyObject* FollowRequests(PyObject* module, PyObject* done);
 PyObject* TaskBegins(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* keywords);
 PyObject* TaskMade(PyObject* module, PyObject* const* args, Py_ssize_t count);

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "crosscut/ref.h"
+
 namespace crosscut::python {
 
 #ifdef Py_GIL_DISABLED
@@ -73,36 +75,41 @@ auto Apart(Call call) {
 // lock of a dictionary that this one guards.
 inline StateMutex shared_mutex;
 
-// What a weak reference, or null, refers to: a new reference, or null.
-inline PyObject* Referent(PyObject* reference) {
+// What a weak reference, or null, refers to; null: nothing any more.
+inline Ref Referent(PyObject* reference) {
   PyObject* object = nullptr;
 #if PY_VERSION_HEX >= 0x030d0000
   if (reference != nullptr) PyWeakref_GetRef(reference, &object);
+  return Ref(object);
 #else
-  if (reference != nullptr && (object = PyWeakref_GetObject(reference)) == Py_None) {
-    object = nullptr;
-  }
-  Py_XINCREF(object);
+  if (reference != nullptr) object = PyWeakref_GetObject(reference);
+  return Ref::Borrow(object == Py_None ? nullptr : object);
 #endif
-  return object;
 }
 
-// An object that any thread may ask for and replace.
+// The exception, which is pending no more; null where it has no value.
+inline Ref TakeException() {
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  PyErr_NormalizeException(&type, &value, &trace);
+  Py_XDECREF(type);
+  Py_XDECREF(trace);
+  return Ref(value);
+}
+
+// An object that any thread may ask for and replace. Never let go of at the program's end.
 class SharedRef {
  public:
-  // A new reference; null where there is none.
-  PyObject* Get() const {
+  // Null where there is none.
+  Ref Get() const {
     const std::lock_guard lock(shared_mutex);
-    Py_XINCREF(object_);
-    return object_;
+    return Ref::Borrow(object_);
   }
-  // Takes over a reference, or null.
+  // None, or null, stands for none.
   void Set(PyObject* object) {
-    shared_mutex.lock();
-    PyObject* const before = object_;
-    object_ = object;
-    shared_mutex.unlock();
-    Py_XDECREF(before);
+    Ref other = Ref::Borrow(object == Py_None ? nullptr : object);
+    const std::lock_guard lock(shared_mutex);
+    other = Ref(std::exchange(object_, other.release()));
   }
 
  private:
@@ -117,17 +124,16 @@ class SharedDict {
     if (dict_ == nullptr) dict_ = PyDict_New();
     return dict_ != nullptr;
   }
-  // What it has under `key`, a new reference; null where it has nothing, or with an exception.
-  PyObject* Get(PyObject* key) const {
+  // What it has under `key`; null where it has nothing, or with an exception.
+  Ref Get(PyObject* key) const {
     const std::lock_guard lock(shared_mutex);
 #if PY_VERSION_HEX >= 0x030d0000
     PyObject* found = nullptr;
     PyDict_GetItemRef(dict_, key, &found);
+    return Ref(found);
 #else
-    PyObject* found = PyDict_GetItemWithError(dict_, key);
-    Py_XINCREF(found);
+    return Ref::Borrow(PyDict_GetItemWithError(dict_, key));
 #endif
-    return found;
   }
   // False with an exception.
   bool Set(PyObject* key, PyObject* value) {
@@ -144,14 +150,13 @@ class SharedDict {
     PyObject* key = nullptr;
     Py_ssize_t place = 0;
     if (!PyDict_Next(dict_, &place, &key, nullptr)) return;
-    Py_INCREF(key);
+    const Ref kept = Ref::Borrow(key);
     if (PyDict_DelItem(dict_, key) != 0) PyErr_Clear();
-    Py_DECREF(key);
   }
   // Of the keys now: a list, or null with an exception.
-  PyObject* Keys() const {
+  Ref Keys() const {
     const std::lock_guard lock(shared_mutex);
-    return PyDict_Keys(dict_);
+    return Ref(PyDict_Keys(dict_));
   }
   Py_ssize_t size() const { return PyDict_GET_SIZE(dict_); }
 
@@ -163,65 +168,45 @@ class SharedDict {
 // equal. Nothing of theirs is called.
 class ByIdentity {
  public:
-  // A new reference; null where nothing is known.
-  PyObject* Get(PyObject* object) const {
+  // Null where nothing is known.
+  Ref Get(PyObject* object) const {
     const std::lock_guard lock(shared_mutex);
     const auto at = known_->find(object);
-    if (at == known_->end() || !IsOf(at->second, object)) return nullptr;
-    Py_INCREF(at->second.value);
-    return at->second.value;
+    const bool known = at != known_->end() && Referent(at->second.weak.get()).get() == object;
+    return Ref::Borrow(known ? at->second.value.get() : nullptr);
   }
   // Not for objects that take no weak reference.
   void Set(PyObject* object, PyObject* value) {
-    PyObject* weak = PyWeakref_NewRef(object, nullptr);
-    if (weak == nullptr) return PyErr_Clear();
-    Py_INCREF(value);
-    Known before;
+    Known known{Ref(PyWeakref_NewRef(object, nullptr)), Ref::Borrow(value)};
+    if (!known.weak) return PyErr_Clear();
     std::vector<Known> swept;
-    {
-      const std::lock_guard lock(shared_mutex);
-      if (known_->size() >= sweep_at_) Sweep(&swept);
-      before = std::exchange((*known_)[object], {weak, value});
-    }
-    LetGo(before);
-    for (const Known& one : swept) LetGo(one);
+    const std::lock_guard lock(shared_mutex);
+    if (known_->size() >= sweep_at_) Sweep(&swept);
+    std::swap((*known_)[object], known);
   }
   void Remove(PyObject* object) {
     Known before;
-    {
-      const std::lock_guard lock(shared_mutex);
-      const auto at = known_->find(object);
-      if (at == known_->end()) return;
-      before = at->second;
-      known_->erase(at);
-    }
-    LetGo(before);
+    const std::lock_guard lock(shared_mutex);
+    const auto at = known_->find(object);
+    if (at == known_->end()) return;
+    before = std::move(at->second);
+    known_->erase(at);
   }
 
  private:
   static constexpr size_t kFirstSweep = 4096;
   struct Known {
-    PyObject *weak = nullptr, *value = nullptr;
+    Ref weak, value;  // at the object's address there may have been another
   };
 
-  static void LetGo(const Known& known) {
-    Py_XDECREF(known.weak);
-    Py_XDECREF(known.value);
-  }
-  // At its address there may have been another.
-  static bool IsOf(const Known& known, PyObject* object) {
-    PyObject* alive = Referent(known.weak);
-    Py_XDECREF(alive);  // not the last reference: it is `object`, which the caller has
-    return alive == object;
-  }
   // Takes out those that are gone. `swept`: what to let go of where no lock is held.
   void Sweep(std::vector<Known>* swept) {
     for (auto at = known_->begin(); at != known_->end();) {
-      if (PyObject* alive = Referent(at->second.weak)) {
-        swept->push_back({alive, nullptr});
+      if (Ref alive = Referent(at->second.weak.get())) {
+        swept->push_back({std::move(alive), Ref()});
         ++at;
       } else {
-        swept->push_back(at->second);
+        swept->push_back(std::move(at->second));
         at = known_->erase(at);
       }
     }

@@ -1,8 +1,10 @@
-#include "python/ext/record_slices.h"
+#include "python/ext/record_module.h"
 
 #if PY_VERSION_HEX < 0x030b0000
 #include <frameobject.h>
 #endif
+
+#include <utility>
 
 #include "crosscut/crosscut.h"
 #include "crosscut/frame.h"
@@ -40,25 +42,18 @@ const PyCodeObject* CodeThatCalls() {
 #endif
 }
 
-// What a callable is bound to, a new reference; null: nothing. A callable of the program's own
-// making is not asked: it may answer for any name, and do anything. Nor is a function: an answer
-// that there is none takes longest.
-PyObject* BoundTo(PyObject* callable) {
-  if (PyFunction_Check(callable)) return nullptr;
-  if (PyMethod_Check(callable)) {
-    Py_INCREF(PyMethod_GET_SELF(callable));
-    return PyMethod_GET_SELF(callable);
-  }
-  if (PyCFunction_Check(callable)) {
-    Py_XINCREF(PyCFunction_GET_SELF(callable));
-    return PyCFunction_GET_SELF(callable);
-  }
+// What a callable is bound to; null: nothing. A callable of the program's own making is not asked:
+// it may answer for any name, and do anything. Nor is a function: an answer that there is none
+// takes longest.
+Ref BoundTo(PyObject* callable) {
+  if (PyFunction_Check(callable)) return Ref();
+  if (PyMethod_Check(callable)) return Ref::Borrow(PyMethod_GET_SELF(callable));
+  if (PyCFunction_Check(callable)) return Ref::Borrow(PyCFunction_GET_SELF(callable));
   static PyObject* const self = PyUnicode_InternFromString("__self__");
-  if (Py_TYPE(callable)->tp_getattro != PyObject_GenericGetAttr) return nullptr;
-  PyObject* bound = PyObject_GenericGetAttr(callable, self);
-  if (bound == nullptr) PyErr_Clear();
-  if (bound == Py_None) Py_CLEAR(bound);
-  return bound;
+  if (Py_TYPE(callable)->tp_getattro != PyObject_GenericGetAttr) return Ref();
+  Ref bound(PyObject_GenericGetAttr(callable, self));
+  if (!bound) PyErr_Clear();
+  return bound.get() == Py_None ? Ref() : std::move(bound);
 }
 
 // ---- What they cost ----
@@ -70,7 +65,7 @@ void CountSlice(PyObject* callback) {
   static thread_local int slices = 0;
   if (!of_slices.Count(&slices)) return;
   of_slices.Measure([callback](PyObject* none) {
-    Py_XDECREF(CodeThatCalls() != nullptr ? BoundTo(callback) : nullptr);
+    if (CodeThatCalls() != nullptr) BoundTo(callback);
     LeaveTask(none, EnterTask(none));
   });
 }
@@ -78,8 +73,9 @@ void CountSlice(PyObject* callback) {
 PyObject* Run(PyObject* context, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
   const auto function = led_run.Theirs<Method>();
   const PyCodeObject* const code = __atomic_load_n(&runs, __ATOMIC_RELAXED);
-  PyObject* const task =
-      code != nullptr && count > 0 && CodeThatCalls() == code ? BoundTo(args[0]) : nullptr;
+  const Ref bound =
+      code != nullptr && count > 0 && CodeThatCalls() == code ? BoundTo(args[0]) : Ref();
+  PyObject* const task = bound.get();  // the call may let go of the callback
   if (task == nullptr) return function(context, args, count, keywords);
   Slice around;
   const bool followed = SliceBegins(task, &around);
@@ -91,7 +87,6 @@ PyObject* Run(PyObject* context, PyObject* const* args, Py_ssize_t count, PyObje
   }
   if (followed) SliceEnds(task, around);
   if (outer.slice == 0) CountSlice(args[0]);
-  Py_DECREF(task);  // behind it: the call may have let go of the callback
   return result;
 }
 
@@ -104,11 +99,10 @@ void Switched(PyObject* event, PyObject* both) {
   const bool idle = SwitchTask(PyTuple_GET_ITEM(both, 0), PyTuple_GET_ITEM(both, 1));
   if (!of_switches.Count(&switches) || !idle) return;
   of_switches.Measure([event](PyObject* none) {
-    PyObject* args = Py_BuildValue("(O(OO))", event, none, none);
-    if (args == nullptr) return PyErr_Clear();
-    PyObject* to = PyTuple_GET_ITEM(args, 1);
+    const Ref args(Py_BuildValue("(O(OO))", event, none, none));
+    if (!args) return PyErr_Clear();
+    PyObject* to = PyTuple_GET_ITEM(args.get(), 1);
     SwitchTask(PyTuple_GET_ITEM(to, 0), PyTuple_GET_ITEM(to, 1));
-    Py_DECREF(args);
   });
 }
 
@@ -152,7 +146,7 @@ PyObject* Theirs(PyObject* function) {
 // settrace() and gettrace() as the program calls them: ours stays below, and is not seen.
 PyObject* SetTrace(PyObject* module, PyObject* args) {
   const auto function = led_set.Theirs<PyCFunction>();
-  const Ref follows(set_trace.Get());
+  const Ref follows = set_trace.Get();
   if (!follows || PyTuple_GET_SIZE(args) != 1) return Theirs(function(module, args));
   const Ref ours(PyCFunction_New(&trace, PyTuple_GET_ITEM(args, 0)));
   const Ref both(ours ? PyTuple_Pack(1, ours.get()) : nullptr);
@@ -172,7 +166,7 @@ bool LeadFunctionOfC(PyObject* function, LedMethod* led, int flags, PyCFunction 
 void FollowThisThread() {
   const PendingException kept;
   ThisThreadRunsTasks();
-  const Ref get(get_trace.Get()), set(set_trace.Get());
+  const Ref get = get_trace.Get(), set = set_trace.Get();
   if (!get || !set) return;
   const Ref before(PyObject_CallNoArgs(get.get()));
   const Ref done(before ? PyObject_CallOneArg(set.get(), before.get()) : nullptr);
@@ -200,13 +194,9 @@ PyObject* FollowGreenlets(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "OO:follow_greenlets", &set, &get)) return nullptr;
   const bool led = set != Py_None && LeadFunctionOfC(set, &led_set, METH_VARARGS, SetTrace) &&
                    LeadFunctionOfC(get, &led_get, METH_NOARGS, GetTrace);
-  const bool follows = Ref(set_trace.Get()).get() == set;
-  const auto kept = [led](PyObject* function) {
-    if (led) Py_INCREF(function);
-    return led ? function : nullptr;
-  };
-  set_trace.Set(kept(set));
-  get_trace.Set(kept(get));
+  const bool follows = set_trace.Get().get() == set;
+  set_trace.Set(led ? set : nullptr);
+  get_trace.Set(led ? get : nullptr);
   if (led && !follows) OnEachThread(FollowThisThread);
   if (led) FollowThisThread();
   return PyBool_FromLong(led);

@@ -1,10 +1,9 @@
-#include "python/ext/record_sources.h"
-
 #include <new>
 #include <string>
 
 #include "crosscut/crosscut.h"
 #include "crosscut/in_python.h"
+#include "python/ext/record_module.h"
 #include "python/ext/record_shared.h"
 #include "python/ext/record_unseen.h"
 
@@ -24,9 +23,8 @@ struct Source {
 
 void Call(const Source& source, crosscut_level level) {
   const Unseen unseen;
-  PyObject* result = PyObject_CallFunction(source.set_level, "i", static_cast<int>(level));
-  if (result == nullptr) PyErr_WriteUnraisable(source.set_level);
-  Py_XDECREF(result);
+  const Ref result(PyObject_CallFunction(source.set_level, "i", static_cast<int>(level)));
+  if (!result) PyErr_WriteUnraisable(source.set_level);
 }
 
 int SetLevel(void* self, crosscut_level level) {
@@ -51,8 +49,7 @@ PyObject* AddSource(PyObject*, PyObject* args) {
   }
   auto* source = new (std::nothrow) Source;  // never freed: a call may be in flight
   if (source == nullptr) return PyErr_NoMemory();
-  Py_INCREF(set_level);
-  source->set_level = set_level;
+  source->set_level = Ref::Borrow(set_level).release();
   const std::string span = std::string(name) + ": switch";
   source->span = crosscut_intern(span.data(), span.size(), CROSSCUT_SPAN, CROSSCUT_OVERHEAD, 0, 0);
   crosscut_source it = {};

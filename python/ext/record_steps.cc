@@ -23,8 +23,6 @@ namespace {
 SharedRef step_hook;
 std::atomic<bool> program_steps{false};  // the program declares its steps
 
-PyObject* None() { Py_RETURN_NONE; }
-
 // A step waits for no other thread, and giving up a GIL is a wait by itself. Where there is none,
 // others may wait for this thread to stop.
 template <class Edge>
@@ -40,14 +38,11 @@ auto AtStep(Edge edge) {
 bool BeginStep(uint32_t kind, uint64_t* number) {
   ThisThreadRunsPython();
   *number = AtStep([kind] { return crosscut_step(kind); });
-  PyObject* hook = step_hook.Get();
-  if (hook == nullptr) return true;
+  const Ref hook = step_hook.Get();
+  if (!hook) return true;
   const Unseen unseen;
-  PyObject* result =
-      OursOrNone(hook, PyObject_CallFunction(hook, "K", static_cast<unsigned long long>(*number)));
-  Py_DECREF(hook);
-  Py_XDECREF(result);
-  return result != nullptr;
+  PyObject* told = PyObject_CallFunction(hook.get(), "K", static_cast<unsigned long long>(*number));
+  return static_cast<bool>(Ref(OursOrNone(hook.get(), told)));
 }
 
 uint32_t FoundKind(const char* name) {
@@ -116,28 +111,25 @@ PyObject* BeginFound(const char* name, std::atomic<uint32_t>* kind) {
 // Whether an update by `updater` is the primary's, as which it may be taken: where there is none,
 // where that is lost, and in place of a less sure one. -1 with an exception.
 int IsPrimary(Updater updater, Sureness sureness) {
-  PyObject* primary = nullptr;
+  Ref primary, reference;
   bool same = false, stays = false;
   {
     const std::lock_guard lock(finder_mutex);
     primary = Referent(finder.primary);
-    same = primary == updater.object && finder.place == updater.place;
-    const bool other = primary != nullptr && !same;
+    same = primary.get() == updater.object && finder.place == updater.place;
+    const bool other = primary && !same;
     const bool never = other && sureness < kGuess && sureness < finder.sureness;
     if (!never) finder.others = same ? 0 : finder.others + 1;
     stays = never || (other && finder.others < kLostAfter && sureness <= finder.sureness);
   }
-  Py_XDECREF(primary);
   if (same || stays) return same ? 1 : 0;
-  PyObject* reference = PyWeakref_NewRef(updater.object, nullptr);
-  if (reference == nullptr) return -1;
-  finder_mutex.lock();
-  std::swap(finder.primary, reference);
+  reference = Ref(PyWeakref_NewRef(updater.object, nullptr));
+  if (!reference) return -1;
+  const std::lock_guard lock(finder_mutex);
+  reference = Ref(std::exchange(finder.primary, reference.release()));
   finder.place = updater.place;
   finder.sureness = sureness;
   finder.others = 0;
-  finder_mutex.unlock();
-  Py_XDECREF(reference);
   return 1;
 }
 
@@ -187,17 +179,21 @@ PyObject* StepsDeclared(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
-PyObject* ForgetUpdates(PyObject*, PyObject*) {
-  PyObject* primary = nullptr;
-  finder_mutex.lock();
-  std::swap(finder.primary, primary);
+// All but whether somebody else says where the steps are. The weak reference stays.
+void ForgetFound() {
+  finder.primary = nullptr;
   finder.sureness = kBatch;
   finder.learns = false;
   finder.next = finder.others = finder.simulated = finder.lazy = 0;
   finder.forwards = finder.batches = 0;
+}
+
+PyObject* ForgetUpdates(PyObject*, PyObject*) {
+  Ref primary;
+  const std::lock_guard lock(finder_mutex);
+  primary = Ref(finder.primary);
+  ForgetFound();
   finder.asks = true;
-  finder_mutex.unlock();
-  Py_XDECREF(primary);
   Py_RETURN_NONE;
 }
 
@@ -221,6 +217,19 @@ PyObject* Simulated(PyObject*, PyObject* const* args, Py_ssize_t count) {
 // so a run that leaves them at the parameters goes before one that returns them.
 constexpr uint32_t kUnled = 4;
 
+// The primary updater, where it is at least that sure.
+Ref Primary(Sureness least) {
+  const std::lock_guard lock(finder_mutex);
+  return Referent(finder.sureness >= least ? finder.primary : nullptr);
+}
+
+// Whether the answer is True, asked unseen: 0 or 1; -1 with an exception.
+int SaysYes(PyObject* question) {
+  const Unseen unseen;
+  const Ref answer(OursOrNone(question, PyObject_CallNoArgs(question)));
+  return !answer ? -1 : answer.get() == Py_True ? 1 : 0;
+}
+
 struct Backwards {
   Held check, unled, task;
   Held others, compilers;           // what names of files begin with: not the program's own
@@ -229,30 +238,22 @@ struct Backwards {
 
 // 1: the gradients that are there now are the program's to use; -1 with an exception.
 int IsUnled(Backwards* self) {
-  PyObject* primary = nullptr;
+  Ref primary;
   bool ours = false, other = false;
   {
     const std::lock_guard lock(finder_mutex);
     primary = Referent(finder.primary);
-    other = primary != nullptr && finder.sureness > kBackward;
-    ours = primary != nullptr && !other && finder.sureness >= kGradients;
+    other = primary && finder.sureness > kBackward;
+    ours = primary && !other && finder.sureness >= kGradients;
   }
-  Py_XDECREF(primary);
   if (other) self->passed = 0;
   if (other || (!ours && ++self->passed < kUnled)) return 0;
-  PyObject* task = PyObject_CallNoArgs(self->task.object);  // of the run around this one
-  if (task == nullptr) return -1;
-  const bool inside = PyLong_AsLong(task) != -1;
-  Py_DECREF(task);
+  const Ref task(PyObject_CallNoArgs(self->task.object));  // of the run around this one
+  const bool inside = task && PyLong_AsLong(task.get()) != -1;
   if (PyErr_Occurred() != nullptr) return -1;
   if (inside || ours) return inside ? 0 : 1;
   self->passed = 0;
-  const Unseen unseen;
-  PyObject* answer = OursOrNone(self->unled.object, PyObject_CallNoArgs(self->unled.object));
-  if (answer == nullptr) return -1;
-  const int unled = answer == Py_True ? 1 : 0;
-  Py_DECREF(answer);
-  return unled;
+  return SaysYes(self->unled.object);
 }
 
 bool BeginsWithAny(PyObject* text, PyObject* begins) {
@@ -283,9 +284,7 @@ Ref LineOutside(PyObject* others, PyObject* compilers, int* line) {
 PyObject* BackwardEnds(PyObject* capsule, PyObject* const* args, Py_ssize_t count) {
   auto* self = StateOf<Backwards>(capsule);
   finder.forwards = finder.batches = 0;
-  PyObject* checked = PyObject_CallNoArgs(self->check.object);
-  if (checked == nullptr) return nullptr;
-  Py_DECREF(checked);
+  if (!Ref(PyObject_CallNoArgs(self->check.object))) return nullptr;
   if (!finder.asks || count < 3 || args[2] == Py_True) Py_RETURN_NONE;
   const int unled = IsUnled(self);
   if (unled < 0) return nullptr;
@@ -320,26 +319,13 @@ SharedRef unled_repeats;  // whether nothing can learn; null: nobody is asked, a
 
 // Whether something ends a step, of whose kind so many came: -1 with an exception.
 int EndsStep(Sureness sureness, std::atomic<uint32_t>* came) {
-  if (!finder.asks) return 0;
-  PyObject* primary = nullptr;
-  {
-    const std::lock_guard lock(finder_mutex);
-    if (finder.sureness > sureness) primary = Referent(finder.primary);
-  }
-  Py_XDECREF(primary);
-  if (primary != nullptr) return 0;
+  if (!finder.asks || Primary(static_cast<Sureness>(sureness + 1))) return 0;
   if (*came >= kRepeats) return 1;
   if (++*came < kRepeats) return 0;
-  PyObject* const unled = unled_repeats.Get();
-  if (unled == nullptr) return 0;
-  const Unseen unseen;
-  PyObject* answer = OursOrNone(unled, PyObject_CallNoArgs(unled));
-  Py_DECREF(unled);
-  if (answer == nullptr) return -1;
-  const bool yes = answer == Py_True;
-  Py_DECREF(answer);
-  if (!yes) *came = 0;
-  return yes ? 1 : 0;
+  const Ref unled = unled_repeats.Get();
+  const int yes = unled ? SaysYes(unled.get()) : 0;
+  if (unled && yes == 0) *came = 0;
+  return yes;
 }
 
 // The outermost call of a module is over. Its result; null with an exception.
@@ -348,21 +334,16 @@ void* ForwardEnds(void* module, void* result) {
   finder.batches = 0;
   const int ends = EndsStep(kInference, &finder.forwards);
   if (ends == 0) return result;
-  PyObject* told = ends < 0 ? nullptr : Found({static_cast<PyObject*>(module)}, kInference);
-  if (told == nullptr) {
-    Py_DECREF(static_cast<PyObject*>(result));
-    return nullptr;
-  }
-  Py_DECREF(told);
-  return result;
+  Ref kept(static_cast<PyObject*>(result));
+  const Ref told(ends < 0 ? nullptr : Found({static_cast<PyObject*>(module)}, kInference));
+  return told ? kept.release() : nullptr;
 }
 
 PyObject* BatchEnds(PyObject* check, PyObject* const* args, Py_ssize_t count) {
-  PyObject* checked = PyObject_CallNoArgs(check);
-  if (checked == nullptr || (count > 2 && args[2] == Py_True)) return checked;
+  Ref checked(PyObject_CallNoArgs(check));
+  if (!checked || (count > 2 && args[2] == Py_True)) return checked.release();
   const int ends = EndsStep(kBatch, &finder.batches);
-  if (ends == 0) return checked;
-  Py_DECREF(checked);
+  if (ends == 0) return checked.release();
   return ends < 0 ? nullptr : Found({check}, kBatch);
 }
 
@@ -373,9 +354,7 @@ PyObject* MakeBatches(PyObject*, PyObject* check) {
 }
 
 PyObject* FollowForwards(PyObject*, PyObject* unled) {
-  Py_INCREF(unled);
-  unled_repeats.Set(unled == Py_None ? nullptr : unled);
-  if (unled == Py_None) Py_DECREF(unled);
+  unled_repeats.Set(unled);
   return PyLong_FromVoidPtr(reinterpret_cast<void*>(&ForwardEnds));
 }
 
@@ -418,10 +397,9 @@ PyObject* AskOnce(PyObject* capsule, PyObject* const*, Py_ssize_t) {
   auto* self = StateOf<Once>(capsule);
   const pid_t process = getpid();
   if (self->answered_in != process) {
-    PyObject* answer = PyObject_CallNoArgs(self->question.object);
-    if (answer == nullptr) return nullptr;
-    self->yes = PyObject_IsTrue(answer) > 0;
-    Py_DECREF(answer);
+    const Ref answer(PyObject_CallNoArgs(self->question.object));
+    if (!answer) return nullptr;
+    self->yes = PyObject_IsTrue(answer.get()) > 0;
     self->answered_in = process;
   }
   if (self->yes) Py_RETURN_TRUE;
@@ -455,21 +433,9 @@ int32_t Depth(const Annotations* self, int32_t more) {
   return depth;
 }
 
-// The argument of that place or name; null: none. Borrowed.
-PyObject* Argument(PyObject* const* args, Py_ssize_t count, PyObject* keywords, Py_ssize_t place,
-                   const char* name) {
-  if (count > place) return args[place];
-  const Py_ssize_t named = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
-  for (Py_ssize_t i = 0; i < named; ++i) {
-    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, i), name) == 0) {
-      return args[count + i];
-    }
-  }
-  return nullptr;
-}
-
 PyObject* AnnotationMade(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
-  PyObject* name = Argument(args, count, keywords, 1, "name");
+  static PyObject* const keyword = PyUnicode_InternFromString("name");
+  PyObject* name = Argument(args, count, keywords, 1, keyword);
   if (count > 0 && name != nullptr) annotation_kinds.Set(args[0], name);
   Py_RETURN_TRUE;
 }
@@ -477,16 +443,10 @@ PyObject* AnnotationMade(PyObject*, PyObject* const* args, Py_ssize_t count, PyO
 PyObject* AnnotationBegins(PyObject* capsule, PyObject* annotation) {
   const auto* self = StateOf<Annotations>(capsule);
   if (Depth(self, 1) > 0) Py_RETURN_TRUE;
-  PyObject* kind = annotation_kinds.Get(annotation);
-  if (kind == nullptr) kind = None();
-  PyObject* number = PyObject_CallOneArg(self->begin.object, kind);
-  Py_DECREF(kind);
-  if (number == nullptr) {
-    Depth(self, -1);
-    return nullptr;
-  }
-  Py_DECREF(number);
-  Py_RETURN_TRUE;
+  const Ref kind = annotation_kinds.Get(annotation);
+  if (Ref(PyObject_CallOneArg(self->begin.object, kind ? kind.get() : Py_None))) Py_RETURN_TRUE;
+  Depth(self, -1);
+  return nullptr;
 }
 
 PyObject* AnnotationEnds(PyObject* capsule, PyObject* const*, Py_ssize_t) {
@@ -554,8 +514,6 @@ PyObject* BeginDeclaredStep(uint32_t kind) {
 void EndStep() { AtStep(crosscut_step_end); }
 
 PyObject* SetStepHook(PyObject*, PyObject* hook) {
-  Py_INCREF(hook);
-  if (hook == Py_None) Py_CLEAR(hook);
   step_hook.Set(hook);
   Py_RETURN_NONE;
 }
@@ -564,11 +522,7 @@ PyObject* FoundUpdate(PyObject* updater) { return Found({updater}, kUpdate); }
 
 void ForgetLearner() {
   finder_mutex.ForgetHolder();
-  finder.primary = nullptr;  // the weak reference stays: nothing of Python's is called here
-  finder.sureness = kBatch;
-  finder.learns = false;
-  finder.next = finder.others = finder.simulated = finder.lazy = 0;
-  finder.forwards = finder.batches = 0;
+  ForgetFound();  // the weak reference stays: nothing of Python's is called here
   annotated = 0;
 }
 

@@ -49,24 +49,7 @@ Shortfall ends_with_slice("callbacks of asyncio",
                           "operations ended with the callbacks that began them: what these are "
                           "bound to takes no weak reference");
 
-bool RefersTo(PyObject* weak, const PyObject* task) {
-#if PY_VERSION_HEX >= 0x030d0000
-  PyObject* target = nullptr;
-  (void)PyWeakref_GetRef(weak, &target);
-  Py_XDECREF(target);
-#else
-  PyObject* const target = PyWeakref_GetObject(weak);
-#endif
-  return target == task;
-}
-
-bool IsGone(PyObject* weak) {
-#if PY_VERSION_HEX >= 0x030d0000
-  return RefersTo(weak, nullptr);
-#else
-  return RefersTo(weak, Py_None);
-#endif
-}
+bool IsGone(PyObject* weak) { return !Referent(weak); }
 
 void FreeThoseOfEndedThreads() {
   SuspendedTasks* first;
@@ -107,7 +90,7 @@ Suspended Take(OpenStack* stack, PyObject* task) {
   stack->suspended->by_time.clear();
   Suspended of = std::move(at->second);
   all.erase(at);
-  const bool same = RefersTo(of.weak, task);
+  const bool same = Referent(of.weak).get() == task;
   Py_DECREF(std::exchange(of.weak, nullptr));
   if (same) return of;
   MakeVoid(stack, of.open.data(), of.open.size());
@@ -117,9 +100,7 @@ Suspended Take(OpenStack* stack, PyObject* task) {
 // A new reference; null where it takes none. May collect garbage.
 PyObject* WeakTo(PyObject* task) {
   const PendingException kept;
-  PyObject* weak = PyWeakref_NewRef(task, nullptr);
-  if (weak == nullptr) PyErr_Clear();
-  return weak;
+  return PyWeakref_NewRef(task, nullptr);
 }
 
 void Keep(OpenStack* stack, PyObject* task, Suspended of) {

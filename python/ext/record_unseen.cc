@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "crosscut/ref.h"
+
 namespace crosscut::python {
 namespace {
 
@@ -28,8 +30,7 @@ PyObject* New(PyTypeObject* type, PyObject* args, PyObject*) {
   }
   auto* self = reinterpret_cast<UnseenCall*>(type->tp_alloc(type, 0));
   if (self == nullptr) return nullptr;
-  Py_INCREF(function);
-  self->function = function;
+  self->function = Ref::Borrow(function).release();
   self->vectorcall = Vectorcall;
   return reinterpret_cast<PyObject*>(self);
 }
@@ -99,19 +100,12 @@ PyObject* OursOrNone(PyObject* callable, PyObject* result) {
 }
 
 PyObject* TellUnseen(PyObject* callable, PyObject* argument, PyObject* result) {
-  Py_INCREF(callable);  // what it does may let go of it
+  const Ref kept = Ref::Borrow(callable);  // what it does may let go of it
   const Unseen unseen;
-  PyObject* done = OursOrNone(callable, PyObject_CallFunctionObjArgs(callable, argument, nullptr));
-  if (done == nullptr) Py_CLEAR(result);
-  Py_XDECREF(done);
-  Py_DECREF(callable);
+  if (!Ref(OursOrNone(callable, PyObject_CallOneArg(callable, argument)))) Py_CLEAR(result);
   return result;
 }
 
-int AddUnseenType(PyObject* module) {
-  if (PyType_Ready(&unseen_type) != 0) return -1;
-  Py_INCREF(&unseen_type);
-  return PyModule_AddObject(module, "unseen", reinterpret_cast<PyObject*>(&unseen_type));
-}
+int AddUnseenType(PyObject* module) { return PyModule_AddType(module, &unseen_type); }
 
 }  // namespace crosscut::python

@@ -20,6 +20,7 @@
 #include "src/base/file.h"
 #include "src/base/pod_vector.h"
 #include "src/base/process.h"
+#include "src/base/testing/files.h"
 #include "src/base/varint.h"
 
 namespace crosscut::base {
@@ -265,6 +266,17 @@ TEST(FaultPoint, KillsWhereItWasArmed) {
       testing::KilledBySignal(SIGKILL), "");
 }
 #endif
+
+TEST(File, NamesInAFolderAreSortedAndNoMoreThanAsked) {
+  TempDir dir;
+  EXPECT_TRUE(NamesIn(dir / "").value().empty());
+  for (const char* name : {"b", ".hidden", "a"}) {
+    ASSERT_TRUE(OpenFile(dir / name, OpenMode::kCreateNew).ok());
+  }
+  EXPECT_EQ(NamesIn(dir / "").value(), (std::vector<std::string>{".hidden", "a", "b"}));
+  EXPECT_EQ(NamesIn(dir / "", 2).value().size(), 2u);
+  EXPECT_EQ(NamesIn(dir / "none").status().message(), dir / "none: No such file or directory");
+}
 
 }  // namespace
 }  // namespace crosscut::base

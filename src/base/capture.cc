@@ -26,12 +26,17 @@ std::string ReadAll(int fd) {
 
 }  // namespace
 
+std::vector<char*> Pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> out;
+  for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
 Result<Captured> RunAndCapture(const std::vector<std::string>& argv) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return Status::Io(std::string("pipe: ") + std::strerror(errno));
-  std::vector<char*> arguments;
-  for (const std::string& word : argv) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
+  const std::vector<char*> arguments = Pointers(argv);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);

@@ -1,4 +1,4 @@
-// Runs a command and captures its output.
+// Runs a command and captures its output; what exec takes.
 #pragma once
 
 #include <string>
@@ -12,6 +12,9 @@ struct Captured {
   int wait_status = 0;  // as from waitpid()
   std::string text;     // stdout and stderr, in the order of writing
 };
+
+// The texts as exec takes them: pointers into them, and a null one at the end.
+std::vector<char*> Pointers(const std::vector<std::string>& texts);
 
 // Waits for the end. argv[0] is looked up in PATH; the environment is this process's. kIo where the
 // command cannot be started.

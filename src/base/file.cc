@@ -1,5 +1,6 @@
 #include "src/base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string_view>
 
 namespace crosscut::base {
 namespace {
@@ -80,58 +82,6 @@ class PosixFile : public File {
   std::string name_;
 };
 
-class InMemoryFile : public File {
- public:
-  explicit InMemoryFile(std::vector<std::byte>* contents) : contents_(contents) {}
-  Status Append(std::span<const std::byte> bytes) override {
-    contents_->insert(contents_->end(), bytes.begin(), bytes.end());
-    return {};
-  }
-  Status Truncate(uint64_t size) override {
-    if (size > contents_->size()) return Status::Invalid("memory: would grow");
-    contents_->resize(size);
-    return {};
-  }
-  Status Sync() override { return {}; }
-  Status ReadAt(uint64_t offset, std::span<std::byte> bytes) const override {
-    if (offset > contents_->size() || bytes.size() > contents_->size() - offset) {
-      return Status::Io("memory: read past the end");
-    }
-    if (!bytes.empty()) memcpy(bytes.data(), contents_->data() + offset, bytes.size());
-    return {};
-  }
-  uint64_t size() const override { return contents_->size(); }
-
- private:
-  std::vector<std::byte>* contents_;
-};
-
-class BudgetFile : public File {
- public:
-  BudgetFile(std::unique_ptr<File> under, uint64_t budget, bool fail_truncate)
-      : under_(std::move(under)), budget_(budget), fail_truncate_(fail_truncate) {}
-  Status Append(std::span<const std::byte> bytes) override {
-    const size_t taken = std::min<uint64_t>(bytes.size(), budget_);
-    budget_ -= taken;
-    Status status = under_->Append(bytes.first(taken));
-    if (!status.ok()) return status;
-    return taken == bytes.size() ? Status() : Status::Io("injected");
-  }
-  Status Truncate(uint64_t size) override {
-    return fail_truncate_ ? Status::Io("injected") : under_->Truncate(size);
-  }
-  Status Sync() override { return under_->Sync(); }
-  Status ReadAt(uint64_t offset, std::span<std::byte> bytes) const override {
-    return under_->ReadAt(offset, bytes);
-  }
-  uint64_t size() const override { return under_->size(); }
-
- private:
-  std::unique_ptr<File> under_;
-  uint64_t budget_;
-  bool fail_truncate_;
-};
-
 int OpenFlags(OpenMode mode) {
   const int always = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   switch (mode) {
@@ -170,15 +120,6 @@ std::unique_ptr<File> AdoptFile(int fd, std::string name) {
   return std::make_unique<PosixFile>(fd, size, std::move(name));
 }
 
-std::unique_ptr<File> MemoryFile(std::vector<std::byte>* contents) {
-  return std::make_unique<InMemoryFile>(contents);
-}
-
-std::unique_ptr<File> FailingFile(std::unique_ptr<File> under, uint64_t budget,
-                                  bool fail_truncate) {
-  return std::make_unique<BudgetFile>(std::move(under), budget, fail_truncate);
-}
-
 Result<std::string> ReadSmallFile(const std::string& path, size_t limit) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) {
@@ -203,6 +144,19 @@ Result<std::string> ReadSmallFile(const std::string& path, size_t limit) {
   close(fd);
   if (!status.ok()) return status;
   return text;
+}
+
+Result<std::vector<std::string>> NamesIn(const std::string& folder, size_t most) {
+  DIR* const open = opendir(folder.c_str());
+  if (open == nullptr) return Status::Io(folder + ": " + strerror(errno));
+  std::vector<std::string> names;
+  while (const dirent* entry = names.size() < most ? readdir(open) : nullptr) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  closedir(open);
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 bool MarkInUse(int fd) {

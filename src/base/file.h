@@ -1,5 +1,4 @@
-// Append-only files as the log writer sees them: a real one, one in memory and one that fails on
-// demand. No exceptions. One thread at a time per object.
+// Append-only files as the log writer sees them. No exceptions. One thread at a time per object.
 #pragma once
 
 #include <cstddef>
@@ -44,16 +43,12 @@ Result<std::unique_ptr<File>> OpenFile(const std::string& path, OpenMode mode, i
 // Takes the descriptor, which must be open for reading and writing, and closes it at the end.
 std::unique_ptr<File> AdoptFile(int fd, std::string name);
 
-// A file in memory. `contents` must outlive it; tests look at it.
-std::unique_ptr<File> MemoryFile(std::vector<std::byte>* contents);
-
-// Passes calls to `under`, and fails with kIo "injected" once `budget` bytes were appended in all;
-// the append that crosses the budget writes up to it. `fail_truncate` makes Truncate fail.
-std::unique_ptr<File> FailingFile(std::unique_ptr<File> under, uint64_t budget,
-                                  bool fail_truncate = false);
-
 // The whole of a small file of at most `limit` bytes, also in /proc.
 Result<std::string> ReadSmallFile(const std::string& path, size_t limit);
+
+// The names in a folder, sorted, but for "." and ".."; no more than `most` are read. An error names
+// the folder and the system's error.
+Result<std::vector<std::string>> NamesIn(const std::string& folder, size_t most = SIZE_MAX);
 
 // Marks the file that `fd` opened for writing as in use. The kernel removes the mark when the last
 // descriptor of this opening is closed, however its process ends, and shows it in every pid

@@ -1,10 +1,10 @@
 #include "src/base/nearest.h"
 
-#include <dirent.h>
-
 #include <algorithm>
 #include <cctype>
 #include <utility>
+
+#include "src/base/file.h"
 
 namespace crosscut::base {
 namespace {
@@ -80,18 +80,9 @@ std::string DidYouMeanFile(const std::string& path) {
   const std::string folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
   std::string name = path.substr(folder.size());
   while (name.ends_with('/')) name.pop_back();
-  std::vector<std::string> files;
-  DIR* open = opendir(folder.empty() ? "." : folder.c_str());
-  if (open == nullptr) return "";
-  while (const dirent* entry = readdir(open)) {
-    if (files.size() == kMostFiles) break;
-    if (entry->d_name != std::string_view(".") && entry->d_name != std::string_view("..")) {
-      files.emplace_back(entry->d_name);
-    }
-  }
-  closedir(open);
-  std::sort(files.begin(), files.end());
-  std::vector<std::string> near = Nearest(name, files);
+  const auto files = NamesIn(folder.empty() ? "." : folder, kMostFiles);
+  if (!files.ok()) return "";
+  std::vector<std::string> near = Nearest(name, *files);
   for (std::string& file : near) file.insert(0, folder);
   return near.empty() ? "" : "; did you mean " + Joined(near, " or ") + "?";
 }

@@ -1,6 +1,5 @@
 #include "src/base/process.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 
 #include "src/base/file.h"
@@ -81,20 +81,12 @@ uint64_t BootId() {
 
 // A leader that has called pthread_exit is a zombie while its other threads go on.
 bool AnyThreadLives(int64_t pid) {
-  const std::string tasks = ProcPath(pid, "task");
-  DIR* dir = opendir(tasks.c_str());
-  if (dir == nullptr) return false;
-  bool lives = false;
-  while (const dirent* entry = readdir(dir)) {
-    if (entry->d_name[0] == '.') continue;
-    const ProcStat stat = ReadStat(tasks + "/" + entry->d_name + "/stat");
-    if (stat.found && !stat.ended) {
-      lives = true;
-      break;
-    }
-  }
-  closedir(dir);
-  return lives;
+  const std::string folder = ProcPath(pid, "task");
+  const auto threads = NamesIn(folder);
+  return threads.ok() && std::any_of(threads->begin(), threads->end(), [&](const auto& thread) {
+           const ProcStat stat = ReadStat(folder + "/" + thread + "/stat");
+           return stat.found && !stat.ended;
+         });
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "src/base/capture.h"
 #include "src/base/descriptors.h"
 #include "src/check/harness/guard.h"
 #include "src/check/harness/options.h"
@@ -35,13 +36,6 @@ double DeadlineOf(const Test& test) {
   if (test.run == RunFuzz) seconds += options().fuzz_seconds;
   if (test.run == RunSoak) seconds += options().soak_seconds;
   return seconds;
-}
-
-std::vector<char*> Pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
-  out.push_back(nullptr);
-  return out;
 }
 
 std::string BesideUs(const char* name) {
@@ -166,7 +160,7 @@ void Child::Become() {
   const std::vector<std::string> full = {"crosscut-check-plugin", kChild, test_.id};
   std::vector<std::string> environment = Environment();
   if (chdir(folder_.c_str()) == 0) {
-    execve("/proc/self/exe", Pointers(full).data(), Pointers(environment).data());
+    execve("/proc/self/exe", base::Pointers(full).data(), base::Pointers(environment).data());
   }
   dprintf(STDERR_FILENO, "%s\n", strerror(errno));
   _exit(1);

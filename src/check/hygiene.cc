@@ -1,5 +1,4 @@
 // C15: what of the process a plugin changes and does not change back.
-#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -37,12 +36,8 @@ namespace {
 constexpr int kSignals = 65;
 
 std::set<std::string> NamesIn(const char* folder) {
-  std::set<std::string> names;
-  DIR* dir = opendir(folder);
-  if (dir == nullptr) return names;
-  while (const dirent* entry = readdir(dir)) names.insert(entry->d_name);
-  closedir(dir);
-  return names;
+  const auto names = base::NamesIn(folder);
+  return names.ok() ? std::set(names->begin(), names->end()) : std::set<std::string>();
 }
 
 // The first name that is new.

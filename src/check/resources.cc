@@ -1,7 +1,6 @@
 // C9 and C10: what a plugin holds.
 #include "src/check/resources.h"
 
-#include <dirent.h>
 #include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -12,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "src/base/file.h"
 #include "src/check/harness/options.h"
 #include "src/check/harness/xspace_rules.h"
 #include "src/check/tests.h"
@@ -105,12 +105,8 @@ void CompareHeld(const std::string& id, const Held (&at)[3], int64_t cycles) {
 }
 
 int CountEntries(const char* folder) {
-  DIR* dir = opendir(folder);
-  if (dir == nullptr) return 0;
-  int count = -2;
-  while (readdir(dir) != nullptr) ++count;
-  closedir(dir);
-  return count;
+  const auto names = base::NamesIn(folder);
+  return names.ok() ? static_cast<int>(names->size()) : 0;
 }
 
 int CountThreads() { return CountEntries("/proc/self/task"); }

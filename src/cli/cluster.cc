@@ -1,6 +1,4 @@
 // map, reduce.
-#include "src/cli/cluster.h"
-
 #include <filesystem>
 #include <memory>
 #include <utility>

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "src/cli/commands.h"
-#include "src/cli/newest.h"
 #include "src/cli/output.h"
 #include "src/cli/values.h"
 #include "src/verbs/baseline.h"

@@ -1,9 +1,10 @@
-#include "src/cli/completion.h"
-
 #include <functional>
 #include <set>
 #include <string>
 #include <string_view>
+
+#include "src/base/lists.h"
+#include "src/cli/texts.h"
 
 namespace crosscut::cli {
 namespace {
@@ -17,11 +18,7 @@ void ForEachVerb(const std::vector<Verb>& verbs, const Visit& visit) {
   }
 }
 
-std::string Joined(const std::vector<std::string>& words, const char* between = " ") {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : between) + word;
-  return out;
-}
+std::string Joined(const std::vector<std::string>& words) { return base::Joined(words, " "); }
 
 std::vector<std::string> Names(const Argument& option) {
   std::vector<std::string> out;
@@ -45,11 +42,8 @@ class BashCases {
  public:
   void Add(const std::string& verb, const std::vector<std::string>& whats,
            const std::string& body) {
-    std::string pattern;
-    for (const std::string& what : whats) {
-      pattern += std::string(pattern.empty() ? "" : "|") + "'" + verb + "':" + what;
-    }
-    text_ += "    " + pattern + ") " + body + " ;;\n";
+    const auto pattern = [&](const std::string& what) { return "'" + verb + "':" + what; };
+    text_ += "    " + base::Joined(whats, "|", pattern) + ") " + body + " ;;\n";
   }
   const std::string& text() const { return text_; }
 
@@ -323,7 +317,7 @@ std::string BashCompletion(const Verb& program) {
   out = Replaced(out, "@TAKES@", takes.text());
   out = Replaced(out, "@OPTIONS@", options);
   out = Replaced(out, "@INNER@", inner);
-  out = Replaced(out, "@COMMANDS@", Joined(commands, " | "));
+  out = Replaced(out, "@COMMANDS@", base::Joined(commands, " | "));
   return Replaced(out, "@VERBS@", Joined(VerbNames(program)));
 }
 

@@ -5,9 +5,7 @@
 #include <vector>
 
 #include "src/cli/commands.h"
-#include "src/cli/completion.h"
-#include "src/cli/help_text.h"
-#include "src/cli/usage.h"
+#include "src/cli/texts.h"
 
 namespace crosscut::cli {
 namespace {

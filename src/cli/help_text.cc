@@ -1,6 +1,6 @@
-#include "src/cli/help_text.h"
-
 #include <algorithm>
+
+#include "src/cli/texts.h"
 
 namespace crosscut::cli {
 namespace {

@@ -11,8 +11,8 @@
 #include "src/base/descriptors.h"
 #include "src/base/shown_text.h"
 #include "src/cli/commands.h"
-#include "src/cli/help_text.h"
 #include "src/cli/parser.h"
+#include "src/cli/texts.h"
 
 namespace crosscut::cli {
 

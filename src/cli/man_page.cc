@@ -1,7 +1,7 @@
 // The manual page. roff takes lines that begin with "." or "'" as requests, and "-" as a hyphen.
 #include <string_view>
 
-#include "src/cli/completion.h"
+#include "src/cli/texts.h"
 
 namespace crosscut::cli {
 namespace {

@@ -6,9 +6,11 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "src/base/shell_word.h"
 #include "src/cli/commands.h"
 #include "src/verbs/input.h"
 #include "src/verbs/output.h"
+#include "src/verbs/runs.h"
 
 namespace crosscut::cli {
 
@@ -42,6 +44,21 @@ bool IsForStdout(const std::string& file, verbs::View* view) {
 }
 
 std::string KibiBytes(uint64_t bytes) { return std::to_string((bytes + 1023) / 1024) + " KiB"; }
+
+int TakeNewest(std::vector<std::string>* inputs) {
+  if (!inputs->empty()) return kGood;
+  const auto runs = verbs::FindRuns(".");
+  if (!runs.ok()) return Fail(runs.status());
+  if (runs->empty()) {
+    Talk(
+        "no input is named, and there is no run in this folder or in crosscut-runs; record one: "
+        "crosscut record python train.py");
+    return kUsage;
+  }
+  inputs->push_back(runs->front().path);
+  Talk("the newest run: " + base::ShellWord(runs->front().path));
+  return kGood;
+}
 
 int WriteOutput(const std::string& file, const std::vector<std::string>& inputs,
                 const std::string& text, bool incomplete) {

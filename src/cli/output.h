@@ -33,6 +33,10 @@ bool IsForStdout(const std::string& file, verbs::View* view);
 
 std::string KibiBytes(uint64_t bytes);
 
+// The input of verbs that name none: puts the newest run into empty `inputs` and says which on
+// stderr. An exit code: kUsage, which it explains, where there is no run here.
+int TakeNewest(std::vector<std::string>* inputs);
+
 // Writes what is made of `inputs` where -o says, and says so. Returns the exit code.
 int WriteOutput(const std::string& file, const std::vector<std::string>& inputs,
                 const std::string& text, bool incomplete);

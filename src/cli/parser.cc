@@ -6,15 +6,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <variant>
 #include <vector>
 
 #include "src/base/nearest.h"
-#include "src/cli/command_start.h"
 #include "src/cli/commands.h"
-#include "src/cli/help_text.h"
-#include "src/cli/usage.h"
+#include "src/cli/texts.h"
 
 namespace crosscut::cli {
 namespace {
@@ -138,6 +137,47 @@ std::string Explain(const CLI::App& app, const Reached& at, const CLI::ParseErro
                 : about + ": its value is missing";
   }
   return words;
+}
+
+// Where the command begins that a verb runs: crosscut record [OPTIONS] [--] COMMAND...
+struct CommandWords {
+  std::vector<std::string> options;  // those in front of the command, "--" left out
+  std::vector<std::string> command;
+};
+
+// Whether `word` is an option whose value is the next word.
+bool TakesNext(std::span<const Verb* const> verbs, std::string_view word) {
+  const bool has_value =
+      word.starts_with("--") ? word.find('=') != std::string_view::npos : word.size() > 2;
+  if (has_value) return false;
+  for (const Verb* verb : verbs) {
+    for (const Argument& option : verb->options) {
+      if (word == option.short_name || word == option.long_name) return option.takes_value();
+    }
+  }
+  return false;
+}
+
+// Takes apart the words behind the verb. The command begins behind "--", or else with the first
+// word that is neither an option nor the value of an option that one of `verbs` takes. Unknown
+// options count as options without a value: whoever parses them refuses them.
+CommandWords SplitAtCommand(std::span<const Verb* const> verbs, std::span<char* const> words) {
+  CommandWords out;
+  size_t at = 0;
+  while (at < words.size()) {
+    const std::string_view word = words[at];
+    if (word == "--") {
+      ++at;
+      break;
+    }
+    if (!word.starts_with('-') || word == "-") break;
+    const size_t count = TakesNext(verbs, word) ? 2 : 1;
+    for (size_t end = std::min(at + count, words.size()); at < end; ++at) {
+      out.options.emplace_back(words[at]);
+    }
+  }
+  out.command.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
+  return out;
 }
 
 // The words that are to be parsed, and the command behind them where the verb runs one.

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -13,8 +12,9 @@
 #include <vector>
 
 #include "src/cli/commands.h"
-#include "src/cli/newest.h"
+#include "src/cli/output.h"
 #include "src/verbs/output.h"
+#include "src/verbs/recording/record_environment.h"
 
 namespace crosscut::cli {
 namespace {
@@ -66,9 +66,7 @@ int RunPlot(PlotArgs args) {
 }  // namespace
 
 int RunPython(const std::vector<std::string>& words, std::string python) {
-  char path[PATH_MAX];
-  const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
-  const std::filesystem::path program(std::string(path, n > 0 ? static_cast<size_t>(n) : 0));
+  const std::filesystem::path program(verbs::ThisProgram());
   if (python.empty()) python = PythonOf(program);
   const auto package = program.parent_path().parent_path();
   const std::string where = package.filename() == "crosscut" ? package.parent_path().string() : "";

@@ -9,11 +9,9 @@
 #include <vector>
 
 #include "src/base/shell_word.h"
-#include "src/cli/cluster.h"
 #include "src/cli/commands.h"
-#include "src/cli/newest.h"
 #include "src/cli/output.h"
-#include "src/cli/usage.h"
+#include "src/cli/python.h"
 #include "src/cli/values.h"
 #include "src/verbs/browser.h"
 #include "src/verbs/export.h"

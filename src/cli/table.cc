@@ -12,11 +12,9 @@
 
 #include "src/base/nearest.h"
 #include "src/base/shown_text.h"
-#include "src/cli/cluster.h"
 #include "src/cli/commands.h"
-#include "src/cli/newest.h"
 #include "src/cli/output.h"
-#include "src/cli/usage.h"
+#include "src/cli/python.h"
 #include "src/cli/values.h"
 #include "src/verbs/runs.h"
 

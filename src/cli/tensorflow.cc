@@ -1,9 +1,6 @@
 // tensorflow install, remove, status.
 #include "src/verbs/tensorflow.h"
 
-#include <limits.h>
-#include <unistd.h>
-
 #include <memory>
 #include <string>
 
@@ -16,10 +13,7 @@ namespace {
 using Change = Result<verbs::TensorFlowPlugin> (*)(const std::string&, const std::string&);
 
 std::string PluginLibrary() {
-  char path[PATH_MAX];
-  const ssize_t n = readlink("/proc/self/exe", path, sizeof path);
-  const std::string program(path, n > 0 ? static_cast<size_t>(n) : 0);
-  return verbs::FindPackage(program).root + "/lib/libcrosscut_tensorflow.so";
+  return verbs::FindPackage(verbs::ThisProgram()).root + "/lib/libcrosscut_tensorflow.so";
 }
 
 // `wanted`: whether the plugin should be there afterwards.

@@ -1,5 +1,4 @@
-#include "src/cli/usage.h"
-
+// What is wrong with a command line, in words.
 #include <filesystem>
 
 #include "src/base/nearest.h"

@@ -74,12 +74,10 @@ Part PartOf(const uint64_t* chunk, uint32_t from, uint32_t end) {
   Part part;
   part.track = static_cast<uint32_t>(chunk[format::kChunkTrack]);
   format::TickReader clock(chunk[format::kChunkBaseTick]);
-  for (size_t at = format::kRingChunkHeaderWords; at < from;) {
-    const size_t n = format::EventLength({chunk, from}, at);
-    if (n == 0) break;
-    clock.Next(chunk[at]);
-    if ((chunk[at] & format::kCodeMask) == format::kThread) part.track = chunk[at + 1];
-    at += n;
+  constexpr size_t kBegin = format::kRingChunkHeaderWords;
+  for (const auto event : format::EventsOf({chunk + kBegin, from - kBegin})) {
+    clock.Next(event[0]);
+    if ((event[0] & format::kCodeMask) == format::kThread) part.track = event[1];
   }
   // Of ChunkRing::Begin(), and the chunk is not recycled meanwhile: its fill stays.
   part.piece.fill = format::ChunkFill(format::RingLoad(chunk[format::kChunkState]));
@@ -322,10 +320,7 @@ void Drain::Pass(uint32_t requests) {
   if (marks && recorder.session() == session) crosscut_span_at(span_name_, begin, ClockNow());
   WriteUsage();
   if (own_descriptors_ && options_.on_pass != nullptr) options_.on_pass();
-  if (log_ != nullptr) {
-    log_bytes_.store(log_->memory_bytes(), std::memory_order_relaxed);
-    format::RingStore(header->log_bytes, log_->bytes());
-  }
+  if (log_ != nullptr) format::RingStore(header->log_bytes, log_->bytes());
 }
 
 void Drain::NameThread() {

@@ -61,7 +61,6 @@ class Drain {
   void Leave(bool written_on);
   // In a forked child: the thread is not there.
   void AfterFork();
-  uint64_t log_memory_bytes() const { return log_bytes_.load(std::memory_order_relaxed); }
 
  private:
   static void* Main(void* self);
@@ -103,7 +102,6 @@ class Drain {
   // what it counts. Run() -> Await(): answered_, a futex, with all that the pass did.
   std::atomic<uint32_t> requests_{0};
   std::atomic<uint32_t> asked_{0}, answered_{0};
-  std::atomic<uint64_t> log_bytes_{0};  // Pass() -> log_memory_bytes(): a number by itself, relaxed
   bool failed_ = false;
   bool idle_ = false;  // no session: sleeps until asked
 

@@ -4,15 +4,14 @@
 #include <map>
 #include <set>
 
+#include "src/base/lists.h"
 #include "src/compare/undisturbed.h"
 
 namespace crosscut::compare {
 namespace {
 
 std::string Joined(const std::set<std::string>& texts) {
-  std::string out;
-  for (const std::string& text : texts) out += (out.empty() ? "" : ", ") + text;
-  return out.empty() ? "none" : out;
+  return texts.empty() ? "none" : base::Joined(texts, ", ");
 }
 
 // The first problem of one side; "" where there is none.

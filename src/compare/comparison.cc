@@ -9,12 +9,7 @@
 
 #include "src/analyze/columns.h"
 #include "src/compare/comparable.h"
-#include "src/compare/keyed_tables.h"
-#include "src/compare/roles.h"
-#include "src/compare/step_counts.h"
-#include "src/compare/step_lines.h"
-#include "src/compare/step_tables.h"
-#include "src/compare/window_tables.h"
+#include "src/compare/tables.h"
 
 namespace crosscut::compare {
 namespace {
@@ -57,6 +52,11 @@ RoleSteps CompareKind(const Sides& sides, const Role& role, const std::string& k
   return out;
 }
 
+bool IsThere(const std::vector<trace::ProcessId>& processes) {
+  return std::any_of(processes.begin(), processes.end(),
+                     [](trace::ProcessId process) { return process.valid(); });
+}
+
 // Those of the kind that takes most time first; the other kinds, too, where these can be compared.
 std::vector<RoleSteps> CompareRole(const Sides& sides, const Role& role) {
   std::vector<RoleSteps> out;
@@ -67,9 +67,9 @@ std::vector<RoleSteps> CompareRole(const Sides& sides, const Role& role) {
   }
   if (kinds.empty()) {
     out.emplace_back().process = role.label;
-    out.back().why_not = role.on_both() ? "A and B have no kind of step in common"
-                                        : std::string(role.Has(role.processes.a) ? "B" : "A") +
-                                              " has no process like " + role.label;
+    const bool a = IsThere(role.processes.a), b = IsThere(role.processes.b);
+    out.back().why_not = a && b ? "A and B have no kind of step in common"
+                                : std::string(a ? "B" : "A") + " has no process like " + role.label;
   }
   for (RoleSteps& of_kind : out) of_kind.has_several = out.size() > 1;
   return out;

@@ -20,7 +20,7 @@ struct Comparison {
   std::vector<std::string> differences;  // in how the runs were made; sentences
   // diff_verdict (result, headline, change_share, low_share, high_share, why_not: one row),
   // diff_steps (the process of the answer first), diff_step_operations, diff_step_overlap,
-  // diff_processes, diff_window, and those of step_counts.h and keyed_tables.h.
+  // and those of tables.h.
   std::vector<analyze::Table> tables;
 
   const analyze::Table* Find(std::string_view name) const;

@@ -1,5 +1,3 @@
-#include "src/compare/keyed_tables.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -10,6 +8,7 @@
 #include "src/analyze/columns.h"
 #include "src/analyze/tables.h"
 #include "src/compare/divide.h"
+#include "src/compare/tables.h"
 
 namespace crosscut::compare {
 namespace {

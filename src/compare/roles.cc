@@ -160,10 +160,6 @@ class Matcher {
 
 }  // namespace
 
-bool Role::Has(const std::vector<trace::ProcessId>& side) const {
-  return std::any_of(side.begin(), side.end(), [](trace::ProcessId p) { return p.valid(); });
-}
-
 std::vector<Role> MatchRoles(const Sides& sides) {
   Matcher matcher(sides);
   for (size_t r = 0; r < sides.a.size(); ++r) matcher.Add(*sides.a[r].trace, true, r);

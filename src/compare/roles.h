@@ -14,9 +14,6 @@ struct Role {
   std::string label;  // "train.py", "train.py, child 2"; unique
   // By run of the side; an invalid id where that run has no such process.
   Both<std::vector<trace::ProcessId>> processes;
-
-  bool Has(const std::vector<trace::ProcessId>& side) const;
-  bool on_both() const { return Has(processes.a) && Has(processes.b); }
 };
 
 // By label; null where there is none.

@@ -1,5 +1,3 @@
-#include "src/compare/step_counts.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,6 +14,7 @@
 #include "src/analyze/steps/span_sums.h"
 #include "src/analyze/steps/step_classes.h"
 #include "src/compare/divide.h"
+#include "src/compare/tables.h"
 #include "src/trace/spans_around.h"
 
 namespace crosscut::compare {

@@ -1,5 +1,3 @@
-#include "src/compare/step_lines.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -10,6 +8,7 @@
 #include "src/analyze/columns.h"
 #include "src/analyze/intervals.h"
 #include "src/compare/moved_lines.h"
+#include "src/compare/tables.h"
 #include "src/trace/samples.h"
 #include "src/trace/spans_around.h"
 

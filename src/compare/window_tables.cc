@@ -1,5 +1,3 @@
-#include "src/compare/window_tables.h"
-
 #include <map>
 #include <string>
 #include <tuple>
@@ -8,6 +6,7 @@
 #include "src/analyze/columns.h"
 #include "src/analyze/steps/window_parts.h"
 #include "src/compare/divide.h"
+#include "src/compare/tables.h"
 
 namespace crosscut::compare {
 namespace {

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "src/export/chrome_text.h"
+#include "src/export/told_args.h"
 #include "src/trace/whole_spans.h"
 
 namespace crosscut::exporting {
@@ -185,17 +186,14 @@ class ChromeFileWriter {
   }
 
   void Fields(const trace::Args::Range& args) {
-    bool any = false, beside = false;
-    for (auto at = args.begin(); at != args.end(); ++at) {
-      const trace::Arg arg = *at;
-      beside = beside || arg.beside;
-      if (arg.beside || args.StandsLater(at)) continue;
+    bool any = false;
+    ForEachTold(args, [&](const trace::Arg& arg) {
       text_.Raw(any ? ", " : ", \"args\": {");
       text_.Field(arg);
       any = true;
-    }
+    });
     if (any) text_.Raw("}");
-    for (auto at = args.begin(); beside && at != args.end(); ++at) {
+    for (auto at = args.begin(); at != args.end(); ++at) {
       const trace::Arg arg = *at;
       const bool absent = arg.is_json && trace_.text(arg.text()).empty();
       if (!arg.beside || absent || args.StandsLater(at)) continue;

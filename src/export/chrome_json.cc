@@ -17,6 +17,7 @@
 #include "src/export/kernel_shape.h"
 #include "src/export/left_out.h"
 #include "src/export/pytorch_words.h"
+#include "src/export/told_args.h"
 #include "src/trace/gaps.h"
 #include "src/trace/spans_around.h"
 #include "src/trace/stacks.h"
@@ -130,14 +131,13 @@ void ChromeWriter::Prepare() {
 }
 
 void ChromeWriter::Head() {
-  int64_t first = INT64_MAX;
+  first_ns_ = INT64_MAX;
   for (const trace::Process& process : trace_.processes) {
-    first = std::min(first, process.start_ns);
+    first_ns_ = std::min(first_ns_, process.start_ns);
   }
-  for (const Track& track : trace_.tracks) first = std::min(first, track.begin_ns);
-  if (first == INT64_MAX) first = 0;
-  first_ns_ = first;
-  int64_t realtime = first + trace_.realtime_offset_ns;
+  for (const Track& track : trace_.tracks) first_ns_ = std::min(first_ns_, track.begin_ns);
+  if (first_ns_ == INT64_MAX) first_ns_ = 0;
+  int64_t realtime = first_ns_ + trace_.realtime_offset_ns;
   if (trace_.realtime_offset_ns != 0) realtime -= realtime % kBaseGridNs;
   base_ns_ = realtime - trace_.realtime_offset_ns;
   Raw("{\"schemaVersion\": 1,\n\"deviceProperties\": [");
@@ -266,20 +266,17 @@ void ChromeWriter::SpanArgs(const Track& track, uint32_t index, SpanIndex span) 
     NumberArgs(index, span, launch);
     SequenceArgs(track, span);
   }
-  const trace::Args::Range args = track.args.of(span);
   const bool tells_bandwidth = bandwidth_.valid() && track.args.Find(span, bandwidth_).key.valid();
-  for (auto at = args.begin(); at != args.end(); ++at) {
-    const trace::Arg arg = *at;
-    if (arg.beside || args.StandsLater(at)) continue;
+  ForEachTold(track.args.of(span), [&](const trace::Arg& arg) {
     const std::string_view name = trace_.text(arg.key);
-    if (device && (name == "device" || name == "stream")) continue;
-    if (correlated && name == "correlation") continue;
+    if (device && (name == "device" || name == "stream")) return;
+    if (correlated && name == "correlation") return;
     if (name == kNamedInputs && !of_file) {
       for (const auto& [key, json] : NamedInputs(trace_.text(arg.text()))) {
         Key(key);
         Raw(json);
       }
-      continue;
+      return;
     }
     Key(name);
     Value(arg);
@@ -289,7 +286,7 @@ void ChromeWriter::SpanArgs(const Track& track, uint32_t index, SpanIndex span) 
       Key(kBandwidth);
       Us(bytes * 1000 / length);  // bytes per ns, three decimals
     }
-  }
+  });
   if (device && !of_file) ShapeArgs(track.args.of(span));
   Raw(any_arg_ ? "}}" : "}");
 }
@@ -411,14 +408,11 @@ void ChromeWriter::InstantRows(uint32_t index) {
         ", \"ts\": ", Micros{at - base_ns_});
     Place(place.first, place.second);
     bool any = false;
-    const trace::Args::Range args = track.instant_args.of(args_of);
-    for (auto one = args.begin(); one != args.end(); ++one) {
-      const trace::Arg arg = *one;
-      if (arg.beside || args.StandsLater(one)) continue;
+    ForEachTold(track.instant_args.of(args_of), [&](const trace::Arg& arg) {
       Raw(any ? ", " : ", \"args\": {");
       any = true;
       Field(arg);
-    }
+    });
     if (name == "[memory]") {
       Put(any ? ", " : ", \"args\": {", "\"finished\": false, \"Ev Idx\": ", next_index_++);
       any = true;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "src/export/exporter.h"
+#include "src/export/testing/memory_sink.h"
 #include "src/trace/builder.h"
 #include "src/trace/text.h"
 

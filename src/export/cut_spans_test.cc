@@ -10,6 +10,7 @@
 
 #include "src/export/exporter.h"
 #include "src/export/nesting_rows.h"
+#include "src/export/testing/memory_sink.h"
 #include "src/trace/builder.h"
 #include "src/xspace/reader.h"
 

@@ -8,6 +8,7 @@
 
 #include "src/export/exporter.h"
 #include "src/export/stack_lines.h"
+#include "src/export/testing/memory_sink.h"
 #include "src/trace/text.h"
 
 namespace crosscut::exporting {

@@ -5,6 +5,7 @@
 
 #include "src/base/counted.h"
 #include "src/base/json_text.h"
+#include "src/base/lists.h"
 #include "src/export/launches.h"
 #include "src/trace/gaps.h"
 #include "src/trace/memory_marks.h"
@@ -112,14 +113,7 @@ std::vector<std::string> Gaps::all() const {
 }
 
 void Gaps::AppendJson(std::string* out) const {
-  const char* separator = "";
-  *out += '[';
-  for (const std::string& gap : all()) {
-    *out += separator;
-    base::AppendJsonString(gap, out);
-    separator = ", ";
-  }
-  *out += ']';
+  *out += "[" + base::Joined(all(), ", ", base::JsonText) + "]";
 }
 
 Gaps GapsOf(const trace::Trace& trace, uint32_t holds, const Identities* ids) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/export/exporter.h"
+#include "src/export/testing/memory_sink.h"
 #include "src/trace/text.h"
 
 namespace crosscut::exporting {

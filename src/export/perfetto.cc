@@ -13,6 +13,7 @@
 #include "src/export/identities.h"
 #include "src/export/left_out.h"
 #include "src/export/nesting_rows.h"
+#include "src/export/told_args.h"
 #include "src/trace/gaps.h"
 #include "src/trace/whole_spans.h"
 
@@ -178,10 +179,8 @@ class PerfettoWriter {
                        categories_.IdOf(said.category, Interned::kCategories, &fresh));
       }
       if (said.args != nullptr) {
-        const trace::Args::Range args = said.args->of(said.args_of);
-        for (auto at = args.begin(); at != args.end(); ++at) {
-          if (!(*at).beside && !args.StandsLater(at)) PutArg(*at, &out, &fresh);
-        }
+        ForEachTold(said.args->of(said.args_of),
+                    [&](const trace::Arg& arg) { PutArg(arg, &out, &fresh); });
       }
       if (said.step != nullptr) {
         PutNumber("number", said.step->number, &out, &fresh);

@@ -1,7 +1,6 @@
 #include "src/export/sink.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -11,6 +10,8 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,8 @@
 
 namespace crosscut::exporting {
 namespace {
+
+namespace fs = std::filesystem;
 
 Status Failed(const std::string& path) { return Status::Io(path + ": " + std::strerror(errno)); }
 
@@ -165,20 +168,6 @@ class GzipSink : public Sink {
   bool ready_;
 };
 
-class StringSink : public Sink {
- public:
-  explicit StringSink(std::string* out) : out_(out) {}
-  Status Write(std::string_view bytes) override {
-    out_->append(bytes);
-    return {};
-  }
-  Status Close() override { return {}; }
-  uint64_t bytes() const override { return out_->size(); }
-
- private:
-  std::string* out_;
-};
-
 using Opened = Result<std::unique_ptr<Sink>>;
 
 Opened InPlace(int fd, const std::string& path) {
@@ -204,10 +193,8 @@ int NamedDescriptor(const std::string& path) {
 
 // The file that `fd` has opened, by the kernel's name for it; "" where that leads elsewhere.
 std::string PlaceOf(int fd, const struct stat& facts) {
-  char place[4096];
-  const std::string link = "/proc/self/fd/" + std::to_string(fd);
-  const ssize_t length = readlink(link.c_str(), place, sizeof place);
-  const std::string found(place, length > 0 ? static_cast<size_t>(length) : 0);
+  std::error_code error;
+  const std::string found = fs::read_symlink("/proc/self/fd/" + std::to_string(fd), error);
   struct stat named;
   const bool same = lstat(found.c_str(), &named) == 0 && named.st_dev == facts.st_dev &&
                     named.st_ino == facts.st_ino;
@@ -250,12 +237,11 @@ Opened OpenPresent(int fd, const std::string& path) {
 // Where the link at `path`, which leads to no file, would have one made.
 std::string EndOfLinks(std::string path) {
   constexpr int kMostLinks = 40;
-  char target[PATH_MAX];
   for (int i = 0; i < kMostLinks; ++i) {
-    const ssize_t length = readlink(path.c_str(), target, sizeof target);
-    if (length <= 0) break;
-    const std::string_view leads(target, static_cast<size_t>(length));
-    path = (leads.starts_with('/') ? "" : base::FolderOf(path)) + std::string(leads);
+    std::error_code error;
+    const std::string leads = fs::read_symlink(path, error);
+    if (leads.empty()) break;
+    path = (leads.starts_with('/') ? "" : base::FolderOf(path)) + leads;
   }
   return path;
 }
@@ -284,7 +270,5 @@ Opened OpenSink(const std::string& path) {
 }
 
 bool IsStandardOutput(const std::string& path) { return NamedDescriptor(path) == STDOUT_FILENO; }
-
-std::unique_ptr<Sink> MemorySink(std::string* out) { return std::make_unique<StringSink>(out); }
 
 }  // namespace crosscut::exporting

@@ -1,4 +1,4 @@
-// Where an exporter writes: a file, compressed or not, or memory. Used by one thread.
+// Where an exporter writes: a file, compressed or not. Used by one thread.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,5 @@ Result<std::unique_ptr<Sink>> OpenFileSink(const std::string& path, bool durable
 Result<std::unique_ptr<Sink>> OpenSink(const std::string& path);
 // Whether OpenSink writes to this process's stdout there.
 bool IsStandardOutput(const std::string& path);
-
-// Appends to `out`, which must outlive it.
-std::unique_ptr<Sink> MemorySink(std::string* out);
 
 }  // namespace crosscut::exporting

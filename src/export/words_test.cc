@@ -18,6 +18,7 @@
 #include "src/export/profile_options.h"
 #include "src/export/pytorch_words.h"
 #include "src/export/stack_lines.h"
+#include "src/export/testing/memory_sink.h"
 #include "src/trace/builder.h"
 #include "src/trace/text.h"
 

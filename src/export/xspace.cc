@@ -16,6 +16,7 @@
 #include "src/export/kernel_shape.h"
 #include "src/export/launches.h"
 #include "src/export/left_out.h"
+#include "src/export/told_args.h"
 #include "src/trace/memory_marks.h"
 #include "src/trace/spans_around.h"
 #include "src/trace/whole_spans.h"
@@ -223,12 +224,6 @@ class XSpaceWriter {
         .Packed();
   }
 
-  static xspace::LineNote StepsLine() {
-    xspace::LineNote note;
-    note.role = xspace::LineNote::kSteps;
-    return note;
-  }
-
   void PutSteps(uint32_t index, PlaneWriter* host) {
     const trace::Process& process = trace_.processes[index];
     if (process.steps.empty()) return;
@@ -237,7 +232,9 @@ class XSpaceWriter {
       if (trace_.tracks[i].kind != TrackKind::kDevice) lines.emplace(i, lines.size() + 1);
     }
     LineWriter& line = host->AddLine(kStepsLine, "steps", Realtime(process.start_ns));
-    if (!beside_) line.Note(StepsLine());
+    xspace::LineNote note;
+    note.role = xspace::LineNote::kSteps;
+    if (!beside_) line.Note(note);
     const int64_t root = host->StatName("_r"), number = host->StatName("step_num");
     const bool planned = trace::HasStepPlan(process);
     const int64_t level = planned ? host->StatName("level") : 0;
@@ -353,10 +350,7 @@ class XSpaceWriter {
       note.in_step = step != nullptr;
       if (note.in_step) Connect("_c", StepId(track.process.value, *step), plane, &line);
       if (note.Packed() != 0 && !beside_) line.Note(note.Packed());
-      const trace::Args::Range args = track.args.of(s);
-      for (auto at = args.begin(); at != args.end(); ++at) {
-        if (!(*at).beside && !args.StandsLater(at)) PutArg(*at, plane, &line);
-      }
+      ForEachTold(track.args.of(s), [&](const trace::Arg& arg) { PutArg(arg, plane, &line); });
     }
     for (; mark < track.instants.at_ns.size(); ++mark) PutMemory(index, mark, start, plane, &line);
   }
@@ -397,10 +391,7 @@ class XSpaceWriter {
         {"addr", mark.address}};
     for (const auto& [key, value] : numbers) line->Int64Stat(plane->StatName(key), value);
     line->Note(1 + std::size(numbers));
-    const trace::Args::Range args = track.instant_args.of(i);
-    for (auto at = args.begin(); at != args.end(); ++at) {
-      if (!(*at).beside && !args.StandsLater(at)) PutArg(*at, plane, line);
-    }
+    ForEachTold(track.instant_args.of(i), [&](const trace::Arg& arg) { PutArg(arg, plane, line); });
   }
 
   static void NoteWait(const trace::Spans& spans, size_t continued, trace::EndedInside* ended,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/export/exporter.h"
+#include "src/export/testing/memory_sink.h"
 #include "src/trace/text.h"
 #include "src/xspace/reader.h"
 

@@ -28,12 +28,7 @@ class RecordedTime {
  public:
   void Take(const WordBatch& batch) {
     TickReader ticks(batch.base_tick);
-    for (size_t at = 0; at < batch.words.size();) {
-      const size_t length = EventLength(batch.words, at);
-      if (length == 0) break;
-      TakeEdge(batch.words.subspan(at, length), ticks.Next(batch.words[at]));
-      at += length;
-    }
+    for (const Words event : EventsOf(batch.words)) TakeEdge(event, ticks.Next(event[0]));
   }
 
   // What of the part was recorded, in order. Where no edge was seen at all, all of it.
@@ -123,12 +118,8 @@ class SessionCut {
   Status Take(const WordBatch& batch, LogWriter* writer) {
     out_.clear();
     TickReader ticks(batch.base_tick);
-    for (size_t at = 0; at < batch.words.size();) {
-      const size_t length = EventLength(batch.words, at);
-      if (length == 0) break;
-      const Words event = batch.words.subspan(at, length);
+    for (const Words event : EventsOf(batch.words)) {
       if (Wants(event, ticks.Next(event[0]))) out_.insert(out_.end(), event.begin(), event.end());
-      at += length;
     }
     return out_.empty() ? Status() : writer->AppendSession({0, 0, batch.base_tick, out_});
   }
@@ -235,15 +226,11 @@ class EventsCut {
       for (const uint32_t name : batch.open_names) thread->open.push_back({name, false});
     }
     TickReader ticks(batch.base_tick);
-    for (size_t at = 0; at < batch.words.size();) {
-      const size_t length = EventLength(batch.words, at);
-      if (length == 0) break;
-      const Words event = batch.words.subspan(at, length);
+    for (const Words event : EventsOf(batch.words)) {
       const uint64_t tick = ticks.Next(event[0]);
       if ((event[0] & kCodeMask) != kThread) GoOn(thread, tick);
       EndFrames(thread, tick);
       TakeEvent(thread, tick, event);
-      at += length;
     }
     return Write(id, writer);
   }

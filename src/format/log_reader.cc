@@ -285,11 +285,7 @@ Status LogReader::State::ReadSession(LogBatch* batch) {
   } else {
     return Status::Corrupt("session mode");
   }
-  for (size_t at = 0; at < batch->words.size();) {
-    const size_t length = EventLength(batch->words, at);
-    if (length == 0) return Status::Corrupt("session words are not whole");
-    at += length;
-  }
+  if (!WholeEvents(batch->words)) return Status::Corrupt("session words are not whole");
   batch->pieces = {{head.fill, head.first_word, static_cast<uint32_t>(head.words), head.base_tick}};
   return {};
 }

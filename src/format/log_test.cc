@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "src/base/testing/files.h"
 #include "src/format/layout.h"
 #include "src/format/log_reader.h"
 #include "src/format/log_writer.h"
@@ -63,6 +64,20 @@ Made MakeLog(size_t least_bytes, bool finish) {
 std::unique_ptr<LogReader> OpenBytes(FileBytes* bytes) {
   auto reader = LogReader::Open(base::MemoryFile(bytes));
   return reader.ok() ? std::move(*reader) : nullptr;
+}
+
+TEST(Words, EventsEndWhereOneIsNotWhole) {
+  std::vector<uint64_t> words = ThreadWords(7, 5);
+  words.insert(words.end(), {Word(6, kEnd), Word(7, kCounter), 1, 2});
+  std::vector<size_t> lengths;
+  for (const auto event : EventsOf(words)) lengths.push_back(event.size());
+  EXPECT_EQ(lengths, (std::vector<size_t>{5, 1, 3}));
+  EXPECT_TRUE(WholeEvents(words));
+  EXPECT_TRUE(WholeEvents({}));
+  words.pop_back();
+  EXPECT_FALSE(WholeEvents(words));
+  words.back() = 0;
+  EXPECT_FALSE(WholeEvents(words));
 }
 
 TEST(Log, GivesBackWhatWasAppended) {

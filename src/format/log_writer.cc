@@ -34,35 +34,19 @@ std::span<const std::byte> BytesOf(const T& value) {
 
 Status NoMemory() { return Status::Limit("no memory to write the log"); }
 
-bool WholeEvents(std::span<const uint64_t> words) {
-  size_t at = 0;
-  while (at < words.size()) {
-    const size_t length = EventLength(words, at);
-    if (length == 0) return false;
-    at += length;
-  }
-  return true;
-}
-
 // The longest run of whole events in `words` that is no longer than `limit`, or the first event
 // alone where that is longer.
 size_t Fitting(std::span<const uint64_t> words, size_t limit) {
-  size_t at = 0;
-  while (at < words.size()) {
-    const size_t length = EventLength(words, at);
-    if (length == 0 || (at > 0 && at + length > limit)) break;
-    at += length;
+  size_t fit = 0;
+  for (const auto event : EventsOf(words)) {
+    if (fit > 0 && fit + event.size() > limit) break;
+    fit += event.size();
   }
-  return at;
+  return fit;
 }
 
 uint64_t TickAfter(std::span<const uint64_t> words, TickReader* clock) {
-  for (size_t at = 0; at < words.size();) {
-    const size_t length = EventLength(words, at);
-    if (length == 0) break;
-    clock->Next(words[at]);
-    at += length;
-  }
+  for (const auto event : EventsOf(words)) clock->Next(event[0]);
   return clock->tick();
 }
 
@@ -440,11 +424,5 @@ Status LogWriter::Sync() {
 uint64_t LogWriter::bytes() const { return state_->end; }
 bool LogWriter::failed() const { return !state_->error.ok(); }
 const Status& LogWriter::error() const { return state_->error; }
-
-uint64_t LogWriter::memory_bytes() const {
-  const State& s = *state_;
-  return sizeof s + s.packer->memory_bytes() + s.chunk.bytes() + s.index.bytes() +
-         s.pieces.bytes() + s.stacks.memory_bytes() + ZSTD_sizeof_CCtx(s.session_context);
-}
 
 }  // namespace crosscut::format

@@ -59,7 +59,6 @@ class LogWriter {
   // bytes(). Every later call returns the first error, whose message names that byte.
   bool failed() const;
   const Status& error() const;
-  uint64_t memory_bytes() const;  // heap in use, including the compressor's
 
  private:
   struct State;

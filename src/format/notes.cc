@@ -1,9 +1,6 @@
 #include "src/format/notes.h"
 
-#include <dirent.h>
-
 #include <algorithm>
-#include <string_view>
 
 #include "src/base/file.h"
 
@@ -25,18 +22,15 @@ std::string Sentence(const std::string& path, bool of_children) {
 }  // namespace
 
 std::vector<std::string> ReadNotes(const std::string& run_dir) {
-  DIR* folder = opendir(run_dir.c_str());
-  if (folder == nullptr) return {};
-  std::vector<std::string> files, notes;
-  while (const dirent* entry = readdir(folder)) {
-    const std::string_view name = entry->d_name;
-    if (name.starts_with("note-") && name.ends_with(".txt")) files.emplace_back(name);
-  }
-  closedir(folder);
-  std::sort(files.begin(), files.end());
-  std::stable_partition(files.begin(), files.end(),
+  auto files = base::NamesIn(run_dir);
+  if (!files.ok()) return {};
+  std::erase_if(*files, [](const std::string& name) {
+    return !name.starts_with("note-") || !name.ends_with(".txt");
+  });
+  std::stable_partition(files->begin(), files->end(),
                         [](const std::string& file) { return file == kEndNote; });
-  for (const std::string& file : files) {
+  std::vector<std::string> notes;
+  for (const std::string& file : *files) {
     std::string note = Sentence(run_dir + "/" + file, file.starts_with("note-children-"));
     if (!note.empty()) notes.push_back(std::move(note));
   }

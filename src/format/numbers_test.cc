@@ -9,7 +9,7 @@
 #include <random>
 
 #include "src/base/crc32c.h"
-#include "src/base/file.h"
+#include "src/base/testing/files.h"
 #include "src/base/varint.h"
 #include "src/format/layout.h"
 #include "src/format/log_writer.h"

@@ -61,24 +61,20 @@ void OpenStacks::NameSet::Add(uint32_t name) {
 }
 
 void OpenStacks::LearnNames(std::span<const uint64_t> words) {
-  for (size_t at = 0; at < words.size();) {
-    const size_t length = EventLength(words, at);
-    if (length == 0) return;
-    if ((words[at] & kCodeMask) == kName) {
-      const uint32_t name = static_cast<uint32_t>(words[at + 1]);
-      const NameAttributes facts = NameAttributes::Unpack(words[at + 2]);
-      if (facts.kind == kKindStep || facts.kind == kKindPhase) {
-        flat_.Add(name);
-      } else if (EndsByName(facts)) {
-        if (facts.kind == kKindOperation) operations_.Add(name);
-        if ((facts.flags & kFlagCrosses) != 0) crossing_.Add(name);
-      } else if (facts.probe != 0 && name <= kLastNameCode) {
-        hooked_.Add(name);  // a list of all the wide ones could be long
-      }
-      const bool frame = facts.kind == kKindSpan && (facts.flags & kFlagFrame) != 0;
-      if (frame) frames_.Add(name);
+  for (const auto event : EventsOf(words)) {
+    if ((event[0] & kCodeMask) != kName) continue;
+    const uint32_t name = static_cast<uint32_t>(event[1]);
+    const NameAttributes facts = NameAttributes::Unpack(event[2]);
+    if (facts.kind == kKindStep || facts.kind == kKindPhase) {
+      flat_.Add(name);
+    } else if (EndsByName(facts)) {
+      if (facts.kind == kKindOperation) operations_.Add(name);
+      if ((facts.flags & kFlagCrosses) != 0) crossing_.Add(name);
+    } else if (facts.probe != 0 && name <= kLastNameCode) {
+      hooked_.Add(name);  // a list of all the wide ones could be long
     }
-    at += length;
+    const bool frame = facts.kind == kKindSpan && (facts.flags & kFlagFrame) != 0;
+    if (frame) frames_.Add(name);
   }
 }
 

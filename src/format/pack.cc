@@ -227,10 +227,4 @@ Status Packer::Pack(std::span<const Piece> pieces, base::PodVector<uint8_t>* out
 
 uint64_t Packer::events() const { return state_->events; }
 
-uint64_t Packer::memory_bytes() const {
-  uint64_t bytes = sizeof(State) + ZSTD_sizeof_CCtx(state_->context);
-  for (const Bytes& column : state_->columns) bytes += column.bytes();
-  return bytes;
-}
-
 }  // namespace crosscut::format

@@ -64,7 +64,6 @@ class Packer {
   // memory.
   Status Pack(std::span<const Piece> pieces, base::PodVector<uint8_t>* out, uint64_t* last_tick);
   uint64_t events() const;  // of the last Pack
-  uint64_t memory_bytes() const;
 
  private:
   struct State;

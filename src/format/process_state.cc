@@ -45,11 +45,10 @@ bool CutPiece(const Piece& piece, uint32_t from, uint32_t to, Piece* part) {
   const size_t begin = from - piece.first_word, end = to - piece.first_word;
   TickReader clock(piece.base_tick);
   size_t at = 0;
-  while (at < begin) {
-    const size_t length = EventLength(piece.words, at);
-    if (length == 0) return false;
-    clock.Next(piece.words[at]);
-    at += length;
+  for (const auto event : EventsOf(piece.words)) {
+    if (at >= begin) break;
+    clock.Next(event[0]);
+    at += event.size();
   }
   if (at != begin || end > piece.words.size()) return false;
   part->first_word = from;
@@ -203,8 +202,8 @@ Status ProcessReader::State::WalkRing(bool session, const VisitPiece& visit) {
       fresh += part.words.size();
       uint32_t track = chunk.track;
       const auto before = whole.words.first(from - kRingChunkHeaderWords);
-      for (size_t at = 0; at < before.size(); at += EventLength(before, at)) {
-        if ((before[at] & kCodeMask) == kThread) track = static_cast<uint32_t>(before[at + 1]);
+      for (const auto event : EventsOf(before)) {
+        if ((event[0] & kCodeMask) == kThread) track = static_cast<uint32_t>(event[1]);
       }
       if (Status status = SplitTracks(FromRing(part), &track, add); !status.ok()) return status;
     }
@@ -244,10 +243,17 @@ Status ProcessReader::State::WalkDrops(const DropTotals& told, const Visit& visi
 
 void ProcessReader::State::CountDrops(const WordBatch& batch, DropTotals* told) {
   uint32_t track = batch.track;
-  for (size_t at = 0; at < batch.words.size(); at += EventLength(batch.words, at)) {
-    const uint64_t code = batch.words[at] & kCodeMask;
-    if (code == kThread) track = static_cast<uint32_t>(batch.words[at + 1]);
-    if (code == kDrop) (*told)[{track, batch.words[at + 1]}] += batch.words[at + 2];
+  for (const auto event : EventsOf(batch.words)) {
+    const uint64_t code = event[0] & kCodeMask;
+    if (code == kThread) track = static_cast<uint32_t>(event[1]);
+    if (code == kDrop) (*told)[{track, event[1]}] += event[2];
+  }
+}
+
+void ProcessReader::State::NoteStops(std::span<const uint64_t> words) {
+  for (const auto event : EventsOf(words)) {
+    const uint64_t code = event[0] & kCodeMask;
+    if (code == kStart || code == kStop) info.stopped = code == kStop;
   }
 }
 
@@ -302,11 +308,7 @@ uint64_t ProcessReader::damaged_ring_chunks() const { return state_->damaged_rin
 Status ProcessReader::ForEachSession(const std::function<Status(const WordBatch&)>& visit) {
   state_->seen.Clear();
   auto watch = [&](const WordBatch& batch) {
-    for (size_t at = 0; at < batch.words.size(); at += EventLength(batch.words, at)) {
-      const uint64_t code = batch.words[at] & kCodeMask;
-      if (code == kStop) state_->info.stopped = true;
-      if (code == kStart) state_->info.stopped = false;
-    }
+    state_->NoteStops(batch.words);
     return visit(batch);
   };
   if (Status status = state_->WalkLog(true, watch); !status.ok()) return status;

@@ -57,6 +57,8 @@ struct ProcessReader::State {
   Status WalkDrops(const DropTotals& told, const Visit& visit);
   // Adds the losses in the kDrop words of a batch.
   static void CountDrops(const WordBatch& batch, DropTotals* told);
+  // Sets info.stopped by the starts and stops in session words.
+  void NoteStops(std::span<const uint64_t> words);
   // The log's damage without the tail that a living process is writing.
   std::vector<LogDamage> damage;
   void ListDamage();

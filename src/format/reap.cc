@@ -43,7 +43,7 @@ class Reaper {
       if (process.alive) report_->processes.push_back(process);
       return;
     }
-    Status status = info.finished ? Status() : FinishLog(reader, &process);
+    Status status = info.finished ? Status() : FinishLog(reader);
     if (status.ok() && info.has_ring) status = DeleteRing(*state);
     if (!status.ok()) process.problem = status.message();
     report_->processes.push_back(process);
@@ -61,8 +61,7 @@ class Reaper {
     return {};
   }
 
-  Result<std::unique_ptr<LogWriter>> OpenLog(const ProcessInfo& info,
-                                             ReapReport::Process* process) {
+  Result<std::unique_ptr<LogWriter>> OpenLog(const ProcessInfo& info) {
     std::string path = info.log_path;
     if (path.empty()) {
       if (info.key.empty() || info.key.find('/') != std::string::npos || info.key[0] == '.') {
@@ -78,19 +77,18 @@ class Reaper {
     LogWriter::RepairReport repaired;
     auto writer = LogWriter::Repair(std::move(*file), info.identity, &repaired);
     if (!writer.ok()) return writer.status().At(path);
-    process->truncated_bytes = repaired.truncated_bytes;
     return writer;
   }
 
-  Status FinishLog(ProcessReader* reader, ReapReport::Process* process) {
+  Status FinishLog(ProcessReader* reader) {
     ProcessReader::State* state = reader->state_.get();
     if (state->log == nullptr && !state->info.problem.empty() && !TornHeader(state->info)) {
       return Status::Corrupt(state->info.problem);
     }
-    auto writer = OpenLog(state->info, process);
+    auto writer = OpenLog(state->info);
     if (!writer.ok()) return writer.status();
     if (CROSSCUT_FAULT("reap.opened")) return Status::Io("injected");
-    Status status = Drain(state, writer->get(), &process->words_from_ring);
+    Status status = Drain(state, writer->get());
     if (status.ok() && CROSSCUT_FAULT("reap.appended")) status = Status::Io("injected");
     if (status.ok()) status = (*writer)->Finish();
     if (!status.ok()) return status;
@@ -129,14 +127,11 @@ class Reaper {
   }
 
   // Everything that only the ring holds, as it stands there: session words first.
-  static Status Drain(ProcessReader::State* state, LogWriter* writer, uint64_t* words) {
+  static Status Drain(ProcessReader::State* state, LogWriter* writer) {
     ProcessReader::State::DropTotals told;
     state->seen.Clear();
     auto session = [&](const WordBatch& batch) {
-      for (size_t at = 0; at < batch.words.size(); at += EventLength(batch.words, at)) {
-        const uint64_t code = batch.words[at] & kCodeMask;
-        if (code == kStart || code == kStop) state->info.stopped = code == kStop;
-      }
+      state->NoteStops(batch.words);
       return Status();
     };
     auto events = [&](const WordBatch& batch) {
@@ -147,14 +142,10 @@ class Reaper {
     if (status.ok()) status = state->WalkLog(false, events);
     if (!status.ok()) return status;
     auto append_session = [&](const Piece& piece, uint32_t) {
-      *words += piece.words.size();
-      WordBatch batch;
-      batch.words = piece.words;
-      (void)session(batch);
+      state->NoteStops(piece.words);
       return writer->AppendSession(piece);
     };
     auto append_events = [&](const Piece& piece, uint32_t track) {
-      *words += piece.words.size();
       WordBatch batch;
       batch.track = track;
       batch.words = piece.words;

@@ -17,10 +17,8 @@ struct ReapReport {
   struct Process {
     std::string key;
     int64_t pid = 0;
-    uint64_t words_from_ring = 0;  // those that the log did not hold yet
-    uint64_t truncated_bytes = 0;  // a torn tail that was cut off the log
-    bool alive = false;            // left alone
-    std::string problem;           // why it could not be finished; its files stay as they are
+    bool alive = false;   // left alone
+    std::string problem;  // why it could not be finished; its files stay as they are
   };
   std::vector<Process> processes;  // those that had something left to do, or are alive
   uint64_t finished = 0;           // logs completed now

@@ -1,6 +1,5 @@
 #include "src/format/ring.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -222,18 +221,15 @@ Result<RingSnapshot> RingSnapshot::Read(const std::string& path, const RingTrust
 
 std::vector<std::string> ListRings(const std::string& dir, int64_t owner) {
   std::vector<std::string> found;
-  DIR* handle = opendir(dir.c_str());
-  if (handle == nullptr) return found;
-  while (const dirent* entry = readdir(handle)) {
-    const std::string_view name = entry->d_name;
+  const auto names = base::NamesIn(dir);
+  if (!names.ok()) return found;
+  for (const std::string& name : *names) {
     if (!name.ends_with(".ring") || !name.starts_with("crosscut-")) continue;
     struct stat info;
-    if (fstatat(dirfd(handle), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    if (!S_ISREG(info.st_mode) || (info.st_uid != geteuid() && info.st_uid != owner)) continue;
-    found.push_back(dir + "/" + entry->d_name);
+    const std::string path = dir + "/" + name;
+    if (lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    if (info.st_uid == geteuid() || info.st_uid == owner) found.push_back(path);
   }
-  closedir(handle);
-  std::sort(found.begin(), found.end());
   return found;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 
 #include "src/base/atomic.h"
@@ -45,6 +46,41 @@ inline size_t EventLength(uint64_t word, std::span<const uint64_t> words, size_t
 }
 inline size_t EventLength(std::span<const uint64_t> words, size_t at) {
   return EventLength(words[at], words, at);
+}
+
+// The events in `words`, one behind the other, each with its payload, up to where EventLength is 0:
+// for (const auto event : EventsOf(words)).
+class EventsOf {
+ public:
+  class Iterator {
+   public:
+    explicit Iterator(std::span<const uint64_t> rest) : rest_(rest) { Measure(); }
+    std::span<const uint64_t> operator*() const { return rest_.first(length_); }
+    Iterator& operator++() {
+      rest_ = rest_.subspan(length_);
+      Measure();
+      return *this;
+    }
+    bool operator==(std::default_sentinel_t) const { return length_ == 0; }
+
+   private:
+    void Measure() { length_ = rest_.empty() ? 0 : EventLength(rest_, 0); }
+    std::span<const uint64_t> rest_;
+    size_t length_ = 0;
+  };
+
+  explicit EventsOf(std::span<const uint64_t> words) : words_(words) {}
+  Iterator begin() const { return Iterator(words_); }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  std::span<const uint64_t> words_;
+};
+
+inline bool WholeEvents(std::span<const uint64_t> words) {
+  size_t whole = 0;
+  for (const auto event : EventsOf(words)) whole += event.size();
+  return whole == words.size();
 }
 
 // The index behind the last whole event that is published from index `from` on, in a chunk of so

@@ -1,10 +1,6 @@
 #include "src/format/run_reader.h"
 
-#include <dirent.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <map>
 #include <numeric>
 #include <unordered_map>
@@ -19,15 +15,11 @@ namespace {
 constexpr std::string_view kLogSuffix = ".crosscut";
 
 Result<std::vector<std::string>> FindLogs(const std::string& dir) {
-  std::vector<std::string> names;
-  DIR* handle = opendir(dir.c_str());
-  if (handle == nullptr) return Status::Io(dir + ": " + std::strerror(errno));
-  while (const dirent* entry = readdir(handle)) {
-    const std::string_view name = entry->d_name;
-    if (name.ends_with(kLogSuffix) && name != kLogSuffix) names.emplace_back(name);
-  }
-  closedir(handle);
-  std::sort(names.begin(), names.end());
+  auto names = base::NamesIn(dir);
+  if (!names.ok()) return names.status();
+  std::erase_if(*names, [](const std::string& name) {
+    return !name.ends_with(kLogSuffix) || name == kLogSuffix;
+  });
   return names;
 }
 

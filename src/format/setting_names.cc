@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "src/base/lists.h"
 #include "src/base/nearest.h"
 
 namespace crosscut::format {
@@ -14,21 +15,13 @@ std::string ProblemOf(std::string_view what, std::string_view name,
   return base::UnknownName(what, name, {known.begin(), known.end()});
 }
 
-std::string_view Trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
-
 }  // namespace
 
 std::string ProblemOfSources(std::string_view list) {
-  for (size_t at = 0; at < list.size();) {
-    const size_t end = std::min(list.find(',', at), list.size());
-    const std::string_view name = Trimmed(list.substr(at, end - at));
+  for (const std::string_view part : base::Split(list, ',')) {
+    const std::string_view name = base::Trimmed(part);
     std::string problem = name.empty() ? "" : ProblemOf("source", name, kSources);
     if (!problem.empty()) return problem;
-    at = end + 1;
   }
   return "";
 }

@@ -32,6 +32,13 @@ struct ReportData {
     }
     return nullptr;
   }
+  // What commands name the run by: the fact "Run".
+  std::string Run() const {
+    for (const auto& [name, value] : facts) {
+      if (name == "Run") return value;
+    }
+    return "RUN";
+  }
 };
 
 }  // namespace crosscut::report

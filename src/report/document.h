@@ -50,4 +50,10 @@ struct DocumentOptions {
   size_t sentence_bytes = SIZE_MAX;  // of a fact or gap; names are whole
 };
 
+// The names of the tables that a document uses; `data` needs no others.
+std::span<const std::string_view> DocumentTables();
+
+// The document of a run. Names in it are clean (CleanText), but not escaped for any markup.
+Document MakeDocument(const ReportData& data, const DocumentOptions& options);
+
 }  // namespace crosscut::report

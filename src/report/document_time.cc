@@ -1,5 +1,3 @@
-#include "src/report/document_time.h"
-
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -8,6 +6,7 @@
 
 #include "src/base/shown_text.h"
 #include "src/report/cells.h"
+#include "src/report/document_parts.h"
 #include "src/report/numbers.h"
 #include "src/report/process_titles.h"
 #include "src/report/shown_text.h"
@@ -51,7 +50,7 @@ void FoldSmall(std::vector<Work>* all, size_t most) {
                    [](const Work& a, const Work& b) { return a.wall_ns > b.wall_ns; });
   if (all->size() <= most) return;
   Work rest;
-  rest.name = "(" + FormatCount(static_cast<int64_t>(all->size() - most + 1)) + " others)";
+  rest.name = "(" + FormatCount(all->size() - most + 1) + " others)";
   for (size_t i = most - 1; i < all->size(); ++i) {
     rest.wall_ns += (*all)[i].wall_ns;
     rest.corrected_ns += (*all)[i].corrected_ns;
@@ -147,8 +146,7 @@ Section OthersSection(const ReportData& data, const std::vector<size_t>& rows) {
                                  TimeText(processes.Int("corrected_ns", row))});
   }
   if (rows.size() > kMost) {
-    section.after.push_back(FormatCount(static_cast<int64_t>(rows.size() - kMost)) +
-                            " more: table processes.");
+    section.after.push_back(FormatCount(rows.size() - kMost) + " more: table processes.");
   }
   return section;
 }

@@ -1,5 +1,3 @@
-#include "src/report/document_verdict.h"
-
 #include <algorithm>
 #include <cctype>
 #include <string>
@@ -7,7 +5,7 @@
 
 #include "src/base/shown_text.h"
 #include "src/report/cells.h"
-#include "src/report/document_time.h"
+#include "src/report/document_parts.h"
 #include "src/report/numbers.h"
 #include "src/report/verdict_words.h"
 
@@ -98,7 +96,7 @@ void AddVerdict(const ReportData& data, Document* out) {
     }
   }
   if (processes > kMostProcesses) {
-    section.before.push_back(FormatCount(static_cast<int64_t>(processes - kMostProcesses)) +
+    section.before.push_back(FormatCount(processes - kMostProcesses) +
                              " more processes: table verdict.");
   }
   for (const std::string& text : FindingsOfSteps(data, first)) section.before.push_back(text);

@@ -1,19 +1,12 @@
-#include "src/report/html.h"
-
 #include <algorithm>
 
 #include "src/analyze/tables.h"
-#include "src/report/html_contents.h"
-#include "src/report/html_headline.h"
-#include "src/report/html_json.h"
-#include "src/report/html_memory.h"
-#include "src/report/html_processes.h"
-#include "src/report/html_table.h"
-#include "src/report/html_verdict.h"
+#include "src/report/html_parts.h"
 #include "src/report/numbers.h"
 #include "src/report/page_bundle.h"
 #include "src/report/process_titles.h"
 #include "src/report/shown_text.h"
+#include "src/report/views.h"
 
 namespace crosscut::report {
 namespace {
@@ -50,8 +43,7 @@ std::string GapsHtml(const std::vector<std::string>& gaps, const char* heading) 
   const size_t last = std::min(gaps.size(), size_t{500});
   for (size_t i = 0; i < last; ++i) {
     if (i == shown) {
-      out += "</ul><details><summary>" + FormatCount(static_cast<int64_t>(gaps.size() - shown)) +
-             " more</summary><ul>";
+      out += "</ul><details><summary>" + FormatCount(gaps.size() - shown) + " more</summary><ul>";
     }
     out += "<li>" + EscapeHtml(gaps[i], kMaxPageSentence) + "</li>";
   }
@@ -77,9 +69,8 @@ std::string TitleHtml(const ReportData& data) {
 std::string CellsLeftOut(const ReportData& data) {
   const Table* work = data.Find("part_work");
   if (work == nullptr || work->rows() <= kMaxPageCells) return "";
-  return "<p class=\"note\">The bars are made of the " +
-         FormatCount(static_cast<int64_t>(kMaxPageCells)) + " largest of " +
-         FormatCount(static_cast<int64_t>(work->rows())) +
+  return "<p class=\"note\">The bars are made of the " + FormatCount(kMaxPageCells) +
+         " largest of " + FormatCount(work->rows()) +
          " rows; <code>crosscut table RUN part_work</code> has all of them.</p>";
 }
 
@@ -119,10 +110,7 @@ std::string TablesHtml(const ReportData& data, const ProcessTitles& titles) {
 
 // What else shows the run. The commands name it as the page's facts do.
 std::string ElsewhereHtml(const ReportData& data) {
-  std::string run = "RUN";
-  for (const auto& [name, value] : data.facts) {
-    if (name == "Run") run = EscapeHtml(value);
-  }
+  const std::string run = EscapeHtml(data.Run());
   return "<section id=\"elsewhere\" class=\"chart\"><h2>Other tools</h2><ul>"
          "<li>Perfetto, with every span of the run: <code>crosscut export " +
          run +

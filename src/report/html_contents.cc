@@ -1,9 +1,8 @@
-#include "src/report/html_contents.h"
-
 #include <utility>
 #include <vector>
 
 #include "src/analyze/tables.h"
+#include "src/report/html_parts.h"
 #include "src/report/numbers.h"
 #include "src/report/shown_text.h"
 
@@ -91,7 +90,7 @@ std::string TableListHtml(const ReportData& data, std::string_view skipped) {
     }
     out += "<li><a href=\"#table-" + EscapeHtml(table.name) + "\">" +
            EscapeHtml(TableTitle(table.name)) + "</a> <span class=\"count\">" +
-           FormatCount(static_cast<int64_t>(table.rows())) + "</span></li>";
+           FormatCount(table.rows()) + "</span></li>";
   }
   if (!out.empty()) out = "<ul class=\"tables\">" + out + "</ul>\n";
   return out + EmptyHtml(empty, count);

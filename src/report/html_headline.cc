@@ -1,5 +1,3 @@
-#include "src/report/html_headline.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -7,24 +5,13 @@
 #include <string_view>
 
 #include "src/report/cells.h"
+#include "src/report/html_parts.h"
 #include "src/report/numbers.h"
 #include "src/report/shown_text.h"
 #include "src/report/work.h"
 
 namespace crosscut::report {
 namespace {
-
-using analyze::Column;
-using analyze::Integers;
-using analyze::Reals;
-using analyze::Table;
-using analyze::Texts;
-
-template <class Cells>
-const Cells* Find(const Table* table, std::string_view column) {
-  const Column* found = table == nullptr ? nullptr : table->Find(column);
-  return found == nullptr ? nullptr : std::get_if<Cells>(&found->cells);
-}
 
 std::string Strong(const std::string& text) { return "<b>" + EscapeHtml(text) + "</b>"; }
 std::string Number(const std::string& text) {
@@ -57,7 +44,7 @@ std::string WallSentence(const ReportData& data, const MainProcess& main) {
   std::string out = (data.title.empty() ? Strong(main.key) : Strong(data.title)) + " ran for " +
                     Number(FormatNs(main.wall_ns));
   if (main.processes > 1) {
-    out += " in " + FormatCount(static_cast<int64_t>(main.processes)) + " processes";
+    out += " in " + FormatCount(main.processes) + " processes";
   }
   return out + ". ";
 }
@@ -87,17 +74,13 @@ std::string ShareSentence(const ReportData& data, const MainProcess& main) {
 
 // Measured against control steps: our part of a step, with half the width of its interval.
 std::string CheckedCost(const ReportData& data, const MainProcess& main) {
-  const Table* table = data.Find("overhead_check");
-  const auto* processes = Find<Texts>(table, "process");
-  const auto* cost = Find<Reals>(table, "cost");
-  const auto* low = Find<Reals>(table, "cost_low");
-  const auto* high = Find<Reals>(table, "cost_high");
-  if (processes == nullptr || cost == nullptr || low == nullptr || high == nullptr) return "";
-  for (size_t row = 0; row < cost->size(); ++row) {
-    if ((*processes)[row] != main.key || !std::isfinite((*cost)[row])) continue;
+  const Cells check(data.Find("overhead_check"));
+  for (size_t row = 0; row < check.rows(); ++row) {
+    const double cost = check.Real("cost", row);
+    if (check.Text("process", row) != main.key || !std::isfinite(cost)) continue;
+    const double wide = check.Real("cost_high", row) - check.Real("cost_low", row);
     return "Crosscut itself took " +
-           Number(FormatPercent((*cost)[row], 1, true) + " ± " +
-                  FormatPercent(((*high)[row] - (*low)[row]) / 2, 1, true)) +
+           Number(FormatPercent(cost, 1, true) + " ± " + FormatPercent(wide / 2, 1, true)) +
            " of each step, measured against control steps; <i>corrected</i> times are without "
            "that.";
   }
@@ -106,15 +89,12 @@ std::string CheckedCost(const ReportData& data, const MainProcess& main) {
 
 // From calibration alone: what the corrected time of the process lacks.
 std::string EstimatedCost(const ReportData& data, const MainProcess& main) {
-  const Table* table = data.Find("processes");
-  const auto* processes = Find<Texts>(table, "process");
-  const auto* walls = Find<Integers>(table, "wall_ns");
-  const auto* corrected = Find<Integers>(table, "corrected_ns");
-  if (processes == nullptr || walls == nullptr || corrected == nullptr) return "";
-  for (size_t row = 0; row < walls->size(); ++row) {
-    if ((*processes)[row] != main.key || (*corrected)[row] == analyze::kMissing) continue;
-    const int64_t cost = (*walls)[row] - (*corrected)[row];
-    const double wall = static_cast<double>((*walls)[row]);
+  const Cells processes(data.Find("processes"));
+  for (size_t row = 0; row < processes.rows(); ++row) {
+    const int64_t corrected_ns = processes.Int("corrected_ns", row);
+    if (processes.Text("process", row) != main.key || corrected_ns == analyze::kMissing) continue;
+    const int64_t cost = processes.Int("wall_ns", row) - corrected_ns;
+    const auto wall = static_cast<double>(processes.Int("wall_ns", row));
     const bool tiny = static_cast<double>(cost) < 0.0005 * wall;
     return "Crosscut itself cost " + std::string(tiny ? "less than " : "about ") +
            Number(tiny ? "0.1 %" : FormatPercent(static_cast<double>(cost), wall, true)) +

@@ -1,5 +1,3 @@
-#include "src/report/html_json.h"
-
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
@@ -8,18 +6,30 @@
 #include <unordered_map>
 #include <utility>
 
-#include "src/report/numbers.h"
+#include "src/report/cells.h"
+#include "src/report/html_parts.h"
 #include "src/report/shown_text.h"
+#include "src/report/table_text.h"
 
 namespace crosscut::report {
 namespace {
 
 using analyze::Column;
 using analyze::Integers;
-using analyze::Reals;
 using analyze::Table;
 using analyze::Texts;
 using Rows = std::vector<size_t>;
+
+// The items by `append`, with commas between them.
+template <class Items, class Append>
+void AppendEach(const Items& items, std::string* out, Append append) {
+  bool first = true;
+  for (const auto& item : items) {
+    if (!first) *out += ',';
+    first = false;
+    append(item);
+  }
+}
 
 // Texts, as JSON. All of them take kMaxTextBytes or little more: where they would take more, each
 // is cut shorter, and says so as any name that is cut.
@@ -52,19 +62,6 @@ class TextPool {
   std::vector<const std::string*> texts_;
 };
 
-bool IsTime(std::string_view column) {
-  return column == "begin_ns" || column == "end_ns" || column == "start_ns";
-}
-
-std::string Integer(int64_t value) {
-  return value == analyze::kMissing ? "null" : std::to_string(value);
-}
-
-std::string Real(double value) {
-  const std::string text = RealText(value);
-  return text.empty() ? "null" : text;
-}
-
 class Writer {
  public:
   explicit Writer(int64_t origin) : origin_(origin) {}
@@ -77,26 +74,23 @@ class Writer {
       const Column* column = table.Find(name);
       if (column == nullptr) continue;
       out += ",\"" + std::string(name) + "\":[";
-      for (size_t i = 0; i < rows.size(); ++i) {
-        if (i > 0) out += ',';
-        out += Cell(*column, rows[i]);
-      }
+      AppendEach(rows, &out, [&](size_t row) { out += Cell(*column, row); });
       out += ']';
     }
     return out + '}';
   }
 
-  std::string Time(int64_t ns) const { return Integer(ns - origin_); }
+  std::string Time(int64_t ns) const { return std::to_string(ns - origin_); }
   const TextPool& texts() const { return texts_; }
 
  private:
   std::string Cell(const Column& column, size_t row) {
-    if (const auto* v = std::get_if<Integers>(&column.cells)) {
-      const int64_t value = (*v)[row];
-      return IsTime(column.name) && value != analyze::kMissing ? Time(value) : Integer(value);
+    if (const auto* texts = std::get_if<Texts>(&column.cells)) {
+      return std::to_string(texts_.Put((*texts)[row]));
     }
-    if (const auto* v = std::get_if<Reals>(&column.cells)) return Real((*v)[row]);
-    return std::to_string(texts_.Put(std::get<Texts>(column.cells)[row]));
+    const auto* times = IsTime(column.name) ? std::get_if<Integers>(&column.cells) : nullptr;
+    const bool known = times != nullptr && (*times)[row] != analyze::kMissing;
+    return known ? Time((*times)[row]) : JsonNumber(column, row);
   }
 
   int64_t origin_;
@@ -161,16 +155,9 @@ std::string TextsJson(const std::vector<std::string>& texts) {
 }
 
 template <class Items, class Get>
-void AppendNumbers(const char* key, const Items& items, Get get, std::string* out) {
-  *out += ",\"";
-  *out += key;
-  *out += "\":[";
-  bool first = true;
-  for (const auto& item : items) {
-    if (!first) *out += ',';
-    first = false;
-    *out += std::to_string(get(item));
-  }
+void AppendNumbers(const char* key, const Items& items, std::string* out, Get get) {
+  *out += ",\"" + std::string(key) + "\":[";
+  AppendEach(items, out, [&](const auto& item) { *out += std::to_string(get(item)); });
   *out += ']';
 }
 
@@ -182,22 +169,15 @@ void AppendLevel(const analyze::TimelineLevel& level, std::string* out) {
   using Tile = analyze::TimelineTile;
   *out += "{\"tile\":" + std::to_string(level.tile_ns);
   int64_t next = 0;
-  AppendNumbers(
-      "skip", level.tiles,
-      [&](const Tile& t) {
-        const int64_t skip = int64_t{t.index} - next;
-        next = int64_t{t.index} + t.count;
-        return skip;
-      },
-      out);
-  AppendNumbers(
-      "count", level.tiles, [](const Tile& t) { return t.count; }, out);
-  AppendNumbers(
-      "name", level.tiles, [](const Tile& t) { return TextIndex(t.name); }, out);
-  AppendNumbers(
-      "op", level.tiles, [](const Tile& t) { return TextIndex(t.operation); }, out);
-  AppendNumbers(
-      "spans", level.tiles, [](const Tile& t) { return t.spans; }, out);
+  AppendNumbers("skip", level.tiles, out, [&](const Tile& t) {
+    const int64_t skip = int64_t{t.index} - next;
+    next = int64_t{t.index} + t.count;
+    return skip;
+  });
+  AppendNumbers("count", level.tiles, out, [](const Tile& t) { return t.count; });
+  AppendNumbers("name", level.tiles, out, [](const Tile& t) { return TextIndex(t.name); });
+  AppendNumbers("op", level.tiles, out, [](const Tile& t) { return TextIndex(t.operation); });
+  AppendNumbers("spans", level.tiles, out, [](const Tile& t) { return t.spans; });
   *out += ",\"share\":\"";
   for (const Tile& tile : level.tiles) {
     for (size_t layer = 1; layer < tile.share.size(); ++layer) {
@@ -217,10 +197,7 @@ void AppendTrack(const analyze::TimelineTrack& track, const Writer& writer, std:
           ",\"device\":" + (track.device ? "1" : "0") + ",\"lead\":" + (track.lead ? "1" : "0") +
           ",\"ours\":" + (track.ours ? "1" : "0") + ",\"begin\":" + writer.Time(track.begin_ns) +
           ",\"end\":" + writer.Time(track.end_ns) + ",\"levels\":[";
-  for (size_t i = 0; i < track.levels.size(); ++i) {
-    if (i > 0) *out += ',';
-    AppendLevel(track.levels[i], out);
-  }
+  AppendEach(track.levels, out, [&](const auto& level) { AppendLevel(level, out); });
   *out += "]}";
 }
 
@@ -229,26 +206,21 @@ void AppendProcess(const analyze::TimelineProcess& process, const Writer& writer
   *out += "{\"id\":" + std::to_string(process.process) + ",\"name\":" + JsonString(process.name) +
           ",\"begin\":" + writer.Time(process.begin_ns) +
           ",\"end\":" + writer.Time(process.end_ns) + ",\"paused\":[";
-  for (size_t i = 0; i < process.paused.size(); ++i) {
-    if (i > 0) *out += ',';
-    *out += '[' + writer.Time(process.paused[i].begin_ns) + ',' +
-            writer.Time(process.paused[i].end_ns) + ']';
-  }
+  AppendEach(process.paused, out, [&](const auto& paused) {
+    *out += '[' + writer.Time(paused.begin_ns) + ',' + writer.Time(paused.end_ns) + ']';
+  });
   *out += "],\"tracks\":[";
-  for (size_t i = 0; i < process.tracks.size(); ++i) {
-    if (i > 0) *out += ',';
-    AppendTrack(process.tracks[i], writer, out);
-  }
+  AppendEach(process.tracks, out, [&](const auto& track) { AppendTrack(track, writer, out); });
   *out += "]}";
 }
 
 // A column of spans, left out where it says nothing of any.
 template <class Get>
 void AppendOptional(const char* key, const std::vector<analyze::TimelineSpan>& spans, int64_t none,
-                    Get get, std::string* out) {
+                    std::string* out, Get get) {
   const bool said = std::any_of(spans.begin(), spans.end(),
                                 [&](const analyze::TimelineSpan& s) { return get(s) != none; });
-  if (said) AppendNumbers(key, spans, get, out);
+  if (said) AppendNumbers(key, spans, out, get);
 }
 
 // Spans as columns; begins as steps from the begin before, in nanoseconds.
@@ -257,26 +229,21 @@ void AppendSpans(const analyze::TimelineDetailTrack& track, int64_t begin_ns, st
   *out +=
       "{\"id\":" + std::to_string(track.track) + ",\"omitted\":" + std::to_string(track.omitted);
   int64_t last = begin_ns;
-  AppendNumbers(
-      "at", track.spans,
-      [&](const Span& s) {
-        const int64_t step = s.begin_ns - last;
-        last = s.begin_ns;
-        return step;
-      },
-      out);
-  const auto add = [&](const char* key, auto get) { AppendNumbers(key, track.spans, get, out); };
+  AppendNumbers("at", track.spans, out, [&](const Span& s) {
+    const int64_t step = s.begin_ns - last;
+    last = s.begin_ns;
+    return step;
+  });
+  const auto add = [&](const char* key, auto get) { AppendNumbers(key, track.spans, out, get); };
   add("ns", [](const Span& s) { return s.end_ns - s.begin_ns; });
   add("name", [](const Span& s) { return TextIndex(s.name); });
   add("depth", [](const Span& s) { return int{s.depth}; });
   add("layer", [](const Span& s) { return static_cast<int>(s.layer); });
   add("kind", [](const Span& s) { return static_cast<int>(s.kind); });
-  const auto args = [](const Span& s) {
+  AppendOptional("args", track.spans, -1, out, [](const Span& s) {
     return s.args == analyze::kArgsLeftOut ? int64_t{-2} : TextIndex(s.args);
-  };
-  AppendOptional("args", track.spans, -1, args, out);
-  AppendOptional(
-      "line", track.spans, 0, [](const Span& s) { return int64_t{s.called_at}; }, out);
+  });
+  AppendOptional("line", track.spans, 0, out, [](const Span& s) { return int64_t{s.called_at}; });
   *out += '}';
 }
 
@@ -284,29 +251,23 @@ void AppendDetail(const analyze::TimelineDetail& detail, const Writer& writer, s
   *out += "{\"process\":" + std::to_string(detail.process) +
           ",\"title\":" + JsonString(detail.title) + ",\"begin\":" + writer.Time(detail.begin_ns) +
           ",\"end\":" + writer.Time(detail.end_ns) + ",\"tracks\":[";
-  for (size_t i = 0; i < detail.tracks.size(); ++i) {
-    if (i > 0) *out += ',';
-    AppendSpans(detail.tracks[i], detail.begin_ns, out);
-  }
+  AppendEach(detail.tracks, out,
+             [&](const auto& track) { AppendSpans(track, detail.begin_ns, out); });
   *out += "]}";
 }
 
 // The spans' arguments, and the arrows between spans.
 void AppendBeside(const analyze::Timeline& timeline, std::string* out) {
   *out += ",\"args\":[";
-  for (size_t i = 0; i < timeline.args.size(); ++i) {
-    *out += i > 0 ? ",[" : "[";
-    for (size_t k = 0; k < timeline.args[i].size(); ++k) {
-      *out += (k > 0 ? "," : "") + std::to_string(timeline.args[i][k]);
-    }
+  AppendEach(timeline.args, out, [&](const auto& args) {
+    *out += '[';
+    AppendEach(args, out, [&](auto text) { *out += std::to_string(text); });
     *out += ']';
-  }
+  });
   *out += "],\"omitted_flows\":" + std::to_string(timeline.omitted_flows);
   using Flow = analyze::TimelineFlow;
-  AppendNumbers(
-      "from", timeline.flows, [](const Flow& f) { return TextIndex(f.from); }, out);
-  AppendNumbers(
-      "to", timeline.flows, [](const Flow& f) { return TextIndex(f.to); }, out);
+  AppendNumbers("from", timeline.flows, out, [](const Flow& f) { return TextIndex(f.from); });
+  AppendNumbers("to", timeline.flows, out, [](const Flow& f) { return TextIndex(f.to); });
 }
 
 std::string TimelineJson(const analyze::Timeline& timeline, const Writer& writer) {
@@ -315,15 +276,11 @@ std::string TimelineJson(const analyze::Timeline& timeline, const Writer& writer
                     ",\"omitted\":" + std::to_string(timeline.omitted_tracks) +
                     ",\"texts\":" + TextsJson(timeline.texts);
   out += ",\"processes\":[";
-  for (size_t i = 0; i < timeline.processes.size(); ++i) {
-    if (i > 0) out += ',';
-    AppendProcess(timeline.processes[i], writer, &out);
-  }
+  AppendEach(timeline.processes, &out,
+             [&](const auto& process) { AppendProcess(process, writer, &out); });
   out += "],\"details\":[";
-  for (size_t i = 0; i < timeline.details.size(); ++i) {
-    if (i > 0) out += ',';
-    AppendDetail(timeline.details[i], writer, &out);
-  }
+  AppendEach(timeline.details, &out,
+             [&](const auto& detail) { AppendDetail(detail, writer, &out); });
   out += ']';
   AppendBeside(timeline, &out);
   return out + '}';
@@ -333,18 +290,13 @@ std::string TimelineJson(const analyze::Timeline& timeline, const Writer& writer
 
 int64_t PageOrigin(const ReportData& data) {
   if (data.timeline.end_ns > data.timeline.begin_ns) return data.timeline.begin_ns;
-  int64_t origin = 0;
-  bool known = false;
-  if (const Table* processes = data.Find("processes")) {
-    if (const Integers* starts = FindIntegers(*processes, "start_ns")) {
-      for (const int64_t start : *starts) {
-        if (start == analyze::kMissing || (known && start >= origin)) continue;
-        origin = start;
-        known = true;
-      }
-    }
+  const Cells processes(data.Find("processes"));
+  std::optional<int64_t> origin;
+  for (size_t row = 0; row < processes.rows(); ++row) {
+    const int64_t start = processes.Int("start_ns", row);
+    if (start != analyze::kMissing) origin = std::min(start, origin.value_or(start));
   }
-  return origin;
+  return origin.value_or(0);
 }
 
 std::string PageJson(const ReportData& data) {
@@ -367,11 +319,7 @@ std::string PageJson(const ReportData& data) {
   add("outliers", {"process", "step", "kind", "median_ns", "layers", "grew_ns"}, AllRows);
   const Table* steps = data.Find("steps");
   out += ",\"all_steps\":" + std::to_string(steps == nullptr ? 0 : steps->rows());
-  std::string run = "RUN";
-  for (const auto& [name, value] : data.facts) {
-    if (name == "Run") run = value;
-  }
-  out += ",\"run\":" + JsonString(run);
+  out += ",\"run\":" + JsonString(data.Run());
   if (!data.timeline.processes.empty()) {
     out += ",\"timeline\":" + TimelineJson(data.timeline, writer);
   }

@@ -1,8 +1,7 @@
-#include "src/report/html_memory.h"
-
 #include <algorithm>
 #include <vector>
 
+#include "src/report/html_parts.h"
 #include "src/report/numbers.h"
 #include "src/report/shown_text.h"
 
@@ -83,7 +82,7 @@ std::string MemoryHtml(const Table* timeline, int64_t origin, const ProcessTitle
     out += "<p class=\"note\">The " + std::to_string(kMaxMemoryCharts) +
            " with the highest peaks "
            "of " +
-           FormatCount(static_cast<int64_t>(all.size())) +
+           FormatCount(all.size()) +
            "; <code>crosscut table RUN memory_timeline</code> has all of them.</p>";
     all.resize(kMaxMemoryCharts);
   }

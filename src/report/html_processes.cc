@@ -1,5 +1,3 @@
-#include "src/report/html_processes.h"
-
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -7,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "src/report/html_parts.h"
 #include "src/report/numbers.h"
 #include "src/report/process_titles.h"
 #include "src/report/shown_text.h"
@@ -167,7 +166,7 @@ class Picture {
     if (most < 0) return "";
     return "<path class=\"strip\" fill=\"" + std::string(strip.color) + "\" d=\"" + path + "V" +
            std::to_string(floor) + "Z\"><title>" + strip.name + ": at most " +
-           FormatCount(std::llround(most)) + strip.unit + "</title></path>";
+           FormatCount(std::lround(most)) + strip.unit + "</title></path>";
   }
 
   // To where a process begins, from its parent's lane.
@@ -229,8 +228,8 @@ std::string ProcessesHtml(const ProcessTables& tables, int64_t origin) {
   std::string out = "<section id=\"phases\" class=\"chart\"><h2>Processes and phases</h2>\n" +
                     KeyOf(picture) + picture.Svg(origin);
   if (picture.drawn() < phases->rows()) {
-    out += "<p class=\"note\">" + FormatCount(static_cast<int64_t>(picture.drawn())) + " of " +
-           FormatCount(static_cast<int64_t>(phases->rows())) +
+    out += "<p class=\"note\">" + FormatCount(picture.drawn()) + " of " +
+           FormatCount(phases->rows()) +
            " are drawn; <code>crosscut table RUN phases</code> has all of them.</p>\n";
   }
   return out + "</section>\n";

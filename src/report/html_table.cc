@@ -1,5 +1,3 @@
-#include "src/report/html_table.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -8,8 +6,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "src/base/lists.h"
+#include "src/report/html_parts.h"
 #include "src/report/numbers.h"
 #include "src/report/shown_text.h"
+#include "src/report/table_text.h"
 #include "src/trace/trace.h"
 
 namespace crosscut::report {
@@ -23,10 +24,6 @@ using analyze::TableEntry;
 using analyze::Texts;
 
 bool Ends(std::string_view text, std::string_view tail) { return text.ends_with(tail); }
-
-bool IsTime(std::string_view name) {
-  return name == "begin_ns" || name == "end_ns" || name == "start_ns";
-}
 
 bool IsLayers(std::string_view name) { return name == "layers" || name == "layer"; }
 
@@ -144,16 +141,14 @@ std::string CellHtml(const Column& column, size_t row, int64_t origin) {
     return (absent ? "<td class=\"none\">" : "<td>") + EscapeHtml(text) + "</td>";
   }
   // The exact value: what sorting compares and what a reader may want to copy.
-  std::string exact;
-  if (const auto* integers = std::get_if<Integers>(&column.cells)) {
-    if ((*integers)[row] != analyze::kMissing) exact = std::to_string((*integers)[row]);
-  } else {
-    exact = RealText(std::get<Reals>(column.cells)[row]);
-  }
-  return "<td class=\"n\" data-v=\"" + exact + "\">" + EscapeHtml(text) + "</td>";
+  return "<td class=\"n\" data-v=\"" + CsvNumber(column, row) + "\">" + EscapeHtml(text) + "</td>";
 }
 
 }  // namespace
+
+bool IsTime(std::string_view column) {
+  return column == "begin_ns" || column == "end_ns" || column == "start_ns";
+}
 
 std::string CellText(const Column& column, size_t row, int64_t origin) {
   if (const auto* v = std::get_if<Integers>(&column.cells)) {
@@ -173,16 +168,11 @@ std::string CellText(const Column& column, size_t row, int64_t origin) {
 std::string LayersHtml(const std::string& layers) {
   if (layers.empty()) return "<span class=\"none\">(nothing known)</span>";
   if (layers.size() > kMaxPageText) return EscapeHtml(layers);
-  std::string out;
-  for (size_t at = 0; at <= layers.size();) {
-    const size_t plus = std::min(layers.find('+', at), layers.size());
-    const std::string layer = layers.substr(at, plus - at);
-    if (at > 0) out += " + ";
-    if (IsKnownLayer(layer)) out += "<i class=\"key k-" + layer + "\"></i>";
-    out += EscapeHtml(layer);
-    at = plus + 1;
-  }
-  return out;
+  return base::Joined(base::Split(layers, '+'), " + ", [](std::string_view layer) {
+    const std::string key =
+        IsKnownLayer(layer) ? "<i class=\"key k-" + std::string(layer) + "\"></i>" : "";
+    return key + EscapeHtml(layer);
+  });
 }
 
 std::string TableHtml(const Table& table, const analyze::TableEntry& entry, int64_t origin,
@@ -191,8 +181,7 @@ std::string TableHtml(const Table& table, const analyze::TableEntry& entry, int6
   const std::string title = entry.title == nullptr ? table.name : entry.title;
   std::string out = "<details class=\"table\" id=\"table-" + EscapeHtml(table.name) + "\"" +
                     (entry.unfolded && table.rows() > 0 ? " open" : "") + "><summary><h3>" +
-                    EscapeHtml(title) + "</h3> <span class=\"count\">" +
-                    FormatCount(static_cast<int64_t>(table.rows())) +
+                    EscapeHtml(title) + "</h3> <span class=\"count\">" + FormatCount(table.rows()) +
                     (table.rows() == 1 ? " row" : " rows") + "</span></summary>";
   if (entry.explanation != nullptr) {
     out += "<p class=\"explain\">" + EscapeHtml(entry.explanation, kMaxPageSentence) + "</p>";
@@ -217,10 +206,9 @@ std::string TableHtml(const Table& table, const analyze::TableEntry& entry, int6
     out += "</tbody></table></div>";
   }
   if (rows.size() < table.rows()) {
-    out += "<p class=\"more\">These are the first " +
-           FormatCount(static_cast<int64_t>(rows.size())) + " of " +
-           FormatCount(static_cast<int64_t>(table.rows())) +
-           " rows. All of them: <code>crosscut table RUN " + EscapeHtml(table.name) + "</code></p>";
+    out += "<p class=\"more\">These are the first " + FormatCount(rows.size()) + " of " +
+           FormatCount(table.rows()) + " rows. All of them: <code>crosscut table RUN " +
+           EscapeHtml(table.name) + "</code></p>";
   }
   return out + "</details>\n";
 }

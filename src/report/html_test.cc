@@ -1,5 +1,3 @@
-#include "src/report/html.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -15,18 +13,15 @@
 #include "src/analyze/gaps.h"
 #include "src/analyze/tables.h"
 #include "src/analyze/timeline/make_timeline.h"
-#include "src/report/html_json.h"
-#include "src/report/html_memory.h"
-#include "src/report/html_processes.h"
-#include "src/report/html_table.h"
-#include "src/report/make_document.h"
+#include "src/report/document.h"
+#include "src/report/html_parts.h"
 #include "src/report/numbers.h"
 #include "src/report/page_bundle.h"
 #include "src/report/process_titles.h"
 #include "src/report/shown_text.h"
 #include "src/report/testing/sample_report.h"
 #include "src/report/testing/xss_corpus.h"
-#include "src/report/text.h"
+#include "src/report/views.h"
 #include "src/trace/text.h"
 
 namespace crosscut::report {
@@ -197,9 +192,9 @@ TEST(HtmlText, FormatsTimesWithFourDigitsAndTheUnitThatFits) {
 }
 
 TEST(HtmlText, FormatsCountsAndShares) {
-  EXPECT_EQ(FormatCount(1'234'567), "1,234,567");
-  EXPECT_EQ(FormatCount(-1'234), "-1,234");
-  EXPECT_EQ(FormatCount(999), "999");
+  EXPECT_EQ(FormatCount(int64_t{1'234'567}), "1,234,567");
+  EXPECT_EQ(FormatCount(int64_t{-1'234}), "-1,234");
+  EXPECT_EQ(FormatCount(int64_t{999}), "999");
   EXPECT_EQ(FormatPercent(1, 8), "12.5 %");
   EXPECT_EQ(FormatPercent(1, 80), "1.25 %");
   EXPECT_EQ(FormatPercent(1, 0), "");

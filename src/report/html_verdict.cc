@@ -1,7 +1,5 @@
-#include "src/report/html_verdict.h"
-
 #include "src/report/cells.h"
-#include "src/report/html_contents.h"
+#include "src/report/html_parts.h"
 #include "src/report/numbers.h"
 #include "src/report/shown_text.h"
 #include "src/report/verdict_words.h"
@@ -75,8 +73,7 @@ std::string VerdictHtml(const ReportData& data, const ProcessTitles& titles) {
   if (cells.rows() == 0) return "";
   std::string out = "<section id=\"verdict\" class=\"verdict\"><h2>Verdict</h2>";
   if (gaps > 0) {
-    out += "<p class=\"note\">" + FormatCount(static_cast<int64_t>(gaps)) +
-           (gaps == 1 ? " thing is" : " things are") +
+    out += "<p class=\"note\">" + FormatCount(gaps) + (gaps == 1 ? " thing is" : " things are") +
            " missing from this recording or uncertain: <a href=\"#gaps\">read this, too</a>.</p>";
   }
   // In the table's order: by process, and by rank in each.
@@ -95,8 +92,7 @@ std::string VerdictHtml(const ReportData& data, const ProcessTitles& titles) {
   if (!elsewhere.empty()) out += "<h3>Other processes</h3><ul>" + elsewhere + "</ul>";
   if (processes > kMostProcesses) {
     out += "<p class=\"note\"><a href=\"#table-verdict\">" +
-           FormatCount(static_cast<int64_t>(processes - kMostProcesses)) +
-           " more processes</a></p>";
+           FormatCount(processes - kMostProcesses) + " more processes</a></p>";
   }
   return out + "</section>\n";
 }

@@ -1,8 +1,8 @@
-#include "src/report/json.h"
-
 #include <utility>
 
+#include "src/base/lists.h"
 #include "src/report/table_text.h"
+#include "src/report/views.h"
 
 namespace crosscut::report {
 
@@ -14,21 +14,16 @@ std::string RenderReportJson(const ReportData& data) {
 
 void AddTableJson(const analyze::Table& table, std::string* tables) {
   *tables += tables->empty() ? "\n" : ",\n";
-  *tables += RenderJson(table);
+  WriteJson(table, [tables](std::string_view part) { *tables += part; });
 }
 
 std::string RenderReportJson(const ReportData& data, std::string tables) {
-  std::string out = "{\"title\": " + JsonText(data.title) + ",\n\"facts\": {";
-  for (size_t i = 0; i < data.facts.size(); ++i) {
-    out += (i == 0 ? "" : ", ") + JsonText(data.facts[i].first) + ": " +
-           JsonText(data.facts[i].second);
-  }
-  out += "},\n\"gaps\": [";
-  for (size_t i = 0; i < data.gaps.size(); ++i) {
-    out += (i == 0 ? "" : ", ") + JsonText(data.gaps[i]);
-  }
-  out += "],\n\"tables\": [";
-  tables.insert(0, out);
+  const auto fact = [](const auto& one) {
+    return JsonText(one.first) + ": " + JsonText(one.second);
+  };
+  tables.insert(0, "{\"title\": " + JsonText(data.title) + ",\n\"facts\": {" +
+                       base::Joined(data.facts, ", ", fact) + "},\n\"gaps\": [" +
+                       base::Joined(data.gaps, ", ", JsonText) + "],\n\"tables\": [");
   tables += "]}\n";
   return tables;
 }

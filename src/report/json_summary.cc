@@ -1,21 +1,20 @@
-#include "src/report/json_summary.h"
-
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
 #include "src/analyze/tables.h"
+#include "src/base/lists.h"
 #include "src/base/shell_word.h"
-#include "src/report/numbers.h"
+#include "src/report/cells.h"
 #include "src/report/shown_text.h"
 #include "src/report/table_text.h"
+#include "src/report/views.h"
 
 namespace crosscut::report {
 namespace {
 
 using analyze::Column;
 using analyze::Integers;
-using analyze::Reals;
 using analyze::Table;
 using analyze::Texts;
 
@@ -70,12 +69,8 @@ std::string Text(std::string_view text, const Size& size) {
 }
 
 std::string CellJson(const Column& column, size_t row, const Size& size) {
-  if (const auto* texts = std::get_if<Texts>(&column.cells)) return Text((*texts)[row], size);
-  if (const auto* integers = std::get_if<Integers>(&column.cells)) {
-    return (*integers)[row] == analyze::kMissing ? "null" : std::to_string((*integers)[row]);
-  }
-  const std::string real = RealText(std::get<Reals>(column.cells)[row]);
-  return real.empty() ? "null" : real;
+  const auto* texts = std::get_if<Texts>(&column.cells);
+  return texts != nullptr ? Text((*texts)[row], size) : JsonNumber(column, row);
 }
 
 // The column whose largest cells matter most; null: the table's own order does.
@@ -122,18 +117,8 @@ const Table* FirstWithRows(const ReportData& data, const std::vector<std::string
 
 // The run as a word of a command.
 std::string RunWord(const ReportData& data) {
-  for (const auto& [name, value] : data.facts) {
-    if (name == "Run" && value.size() <= kLongestPath) return base::ShellWord(value);
-  }
-  return "RUN";
-}
-
-// The table that a verdict's first row rests on; null: none.
-const Table* Evidence(const ReportData& data) {
-  const Table* verdict = data.Find("verdict");
-  const Column* column = verdict == nullptr ? nullptr : verdict->Find("table");
-  const auto* names = column == nullptr ? nullptr : std::get_if<Texts>(&column->cells);
-  return names == nullptr || names->empty() ? nullptr : data.Find((*names)[0]);
+  const std::string run = data.Run();
+  return run.size() <= kLongestPath ? base::ShellWord(run) : "RUN";
 }
 
 // Commands, and what each answers: the evidence first, then what else has rows.
@@ -146,7 +131,7 @@ std::vector<std::pair<std::string, std::string>> Questions(const ReportData& dat
                          (by == nullptr ? "" : " --sort=-" + by->name) + " --limit=20",
                      answers);
   };
-  const Table* evidence = Evidence(data);
+  const Table* evidence = data.Find(Cells(data.Find("verdict")).Text("table", 0));
   if (evidence != nullptr) ask(*evidence, "the evidence of the verdict");
   for (const Question& question : kQuestions) {
     const Table* table = data.Find(question.table);
@@ -158,29 +143,29 @@ std::vector<std::pair<std::string, std::string>> Questions(const ReportData& dat
 }
 
 std::string Render(const ReportData& data, const Size& size) {
-  std::string out = "{\"title\": " + Text(data.title, size) + ",\n\"facts\": {";
-  for (size_t i = 0; i < data.facts.size(); ++i) {
-    out += (i == 0 ? "" : ", ") + Text(data.facts[i].first, size) + ": " +
-           Text(data.facts[i].second, size);
-  }
-  out += "}";
+  std::string out = "{\"title\": " + Text(data.title, size) + ",\n\"facts\": {" +
+                    base::Joined(data.facts, ", ",
+                                 [&](const auto& fact) {
+                                   return Text(fact.first, size) + ": " + Text(fact.second, size);
+                                 }) +
+                    "}";
   for (const Part& part : PartsOfSummary()) {
     const Table* table = FirstWithRows(data, part.tables);
     if (table == nullptr) continue;
     out += ",\n" + JsonText(part.key) + ": " +
            TableJson(*table, table->name == "verdict" ? SizeOfVerdict(size) : size);
   }
-  out += ",\n\"gaps\": {\"count\": " + std::to_string(data.gaps.size()) + ", \"first\": [";
-  for (size_t i = 0; i < std::min(data.gaps.size(), size.rows); ++i) {
-    out += (i == 0 ? "" : ", ") + Text(data.gaps[i], size);
-  }
-  out += "]},\n\"ask_next\": [";
-  const auto questions = Questions(data);
-  for (size_t i = 0; i < questions.size(); ++i) {
-    out += (i == 0 ? "\n  {\"command\": " : ",\n  {\"command\": ") + JsonText(questions[i].first) +
-           ", \"answers\": " + JsonText(questions[i].second) + "}";
-  }
-  return out + "]}\n";
+  const std::span<const std::string> gaps(data.gaps.data(), std::min(data.gaps.size(), size.rows));
+  out += ",\n\"gaps\": {\"count\": " + std::to_string(data.gaps.size()) + ", \"first\": [" +
+         base::Joined(gaps, ", ", [&](const std::string& gap) { return Text(gap, size); }) +
+         "]},\n\"ask_next\": [\n  ";
+  return out +
+         base::Joined(Questions(data), ",\n  ",
+                      [](const auto& question) {
+                        return "{\"command\": " + JsonText(question.first) +
+                               ", \"answers\": " + JsonText(question.second) + "}";
+                      }) +
+         "]}\n";
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-#include "src/report/json_summary.h"
-
 #include <gtest/gtest.h>
+
+#include "src/report/views.h"
 
 namespace crosscut::report {
 namespace {

@@ -1,5 +1,3 @@
-#include "src/report/make_document.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -10,8 +8,8 @@
 #include "src/base/shell_word.h"
 #include "src/base/shown_text.h"
 #include "src/report/cells.h"
-#include "src/report/document_time.h"
-#include "src/report/document_verdict.h"
+#include "src/report/document.h"
+#include "src/report/document_parts.h"
 #include "src/report/numbers.h"
 #include "src/report/shown_text.h"
 #include "src/report/work.h"
@@ -93,20 +91,25 @@ bool HasMixedSteps(const ReportData& data) {
   return false;
 }
 
-// Where most steps show no operators, sums over the run say nothing: what a step holds does.
-void AddStepOperators(const ReportData& data, const DocumentOptions& options, Document* out) {
-  const analyze::Table* table = data.Find("step_operators");
-  const Cells rows(table);
+// Rows of work, the largest first by `size`: waiting and what is ours are left out.
+template <class SizeOf>
+std::vector<size_t> LargestWork(const Cells& rows, SizeOf size) {
   std::vector<size_t> order;
   for (size_t row = 0; row < rows.rows(); ++row) {
     const std::string_view layer = rows.Text("layer", row);
     if (layer != "idle" && layer != "overhead") order.push_back(row);
   }
-  const auto self = [&](size_t row) {
-    return rows.Int("self_per_step_ns", row) * rows.Int("of_steps", row);
-  };
   std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return self(a) > self(b); });
+                   [&](size_t a, size_t b) { return size(a) > size(b); });
+  return order;
+}
+
+// Where most steps show no operators, sums over the run say nothing: what a step holds does.
+void AddStepOperators(const ReportData& data, const DocumentOptions& options, Document* out) {
+  const Cells rows(data.Find("step_operators"));
+  const std::vector<size_t> order = LargestWork(rows, [&](size_t row) {
+    return rows.Int("self_per_step_ns", row) * rows.Int("of_steps", row);
+  });
   Section section;
   section.heading = "What a step is made of";
   section.before = {
@@ -143,14 +146,8 @@ void AddFunctions(const ReportData& data, const DocumentOptions& options, Docume
   if (HasMixedSteps(data)) return AddStepOperators(data, options, out);
   const Cells functions(data.Find("functions"));
   if (functions.rows() == 0) return;
-  std::vector<size_t> order;
-  for (size_t row = 0; row < functions.rows(); ++row) {
-    const std::string_view layer = functions.Text("layer", row);
-    if (layer != "idle" && layer != "overhead") order.push_back(row);
-  }
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return functions.Int("self_ns", a) > functions.Int("self_ns", b);
-  });
+  const std::vector<size_t> order =
+      LargestWork(functions, [&](size_t row) { return functions.Int("self_ns", row); });
   Section section;
   section.heading = "What worked longest, in all processes";
   section.before = {"Self time leaves out what a call called in turn. Waiting is not listed."};
@@ -302,7 +299,7 @@ void AddUse(const ReportData& data, Document* out) {
     text += (text.empty() ? "" : "; ") + who + all[i].second.text();
   }
   if (all.size() > kMost) {
-    text += "; " + FormatCount(static_cast<int64_t>(all.size() - kMost)) + " more processes";
+    text += "; " + FormatCount(all.size() - kMost) + " more processes";
   }
   out->facts.emplace_back("Used", text + " (on the mean, and resident at most)");
 }
@@ -327,16 +324,13 @@ void AddMemory(const ReportData& data, Document* out) {
   }
   if (section.before.empty()) return;
   if (more > 0)
-    section.after.push_back(FormatCount(static_cast<int64_t>(more)) +
+    section.after.push_back(FormatCount(more) +
                             " more: tables memory_failures, memory_leaks and memory_growth.");
   out->sections.push_back(std::move(section));
 }
 
 void AddNext(const ReportData& data, Document* out) {
-  std::string run = "RUN";
-  for (const auto& [key, value] : data.facts) {
-    if (key == "Run") run = base::ShellWord(CleanText(value));
-  }
+  const std::string run = base::ShellWord(CleanText(data.Run()));
   out->next = {
       {"crosscut open " + run, "with a timeline"},
       {"crosscut table " + run, "the tables behind it"},

@@ -1,6 +1,4 @@
-#include "src/report/markdown.h"
-
-#include "src/report/make_document.h"
+#include "src/report/views.h"
 
 namespace crosscut::report {
 namespace {

@@ -27,7 +27,7 @@ std::string FormatNs(int64_t ns) {
   for (const Unit& unit : kUnits) {
     if (size < unit.ns * 0.99995) continue;
     const double value = static_cast<double>(ns) / unit.ns;
-    if (std::abs(value) >= 9999.5) return FormatCount(std::llround(value)) + " " + unit.name;
+    if (std::abs(value) >= 9999.5) return FormatCount(std::lround(value)) + " " + unit.name;
     const double whole = std::abs(value);
     const int decimals = whole >= 999.95 ? 0 : whole >= 99.995 ? 1 : whole >= 9.9995 ? 2 : 3;
     char text[48];

@@ -1,8 +1,8 @@
 #include "src/report/process_titles.h"
 
-#include <algorithm>
 #include <vector>
 
+#include "src/base/lists.h"
 #include "src/report/cells.h"
 
 namespace crosscut::report {
@@ -31,13 +31,8 @@ std::string ProcessTitles::Of(std::string_view key) const {
 }
 
 std::string ProcessTitles::OfAll(std::string_view keys) const {
-  std::string out;
-  for (size_t at = 0; at < keys.size();) {
-    const size_t end = std::min(keys.find('+', at), keys.size());
-    out += (out.empty() ? "" : " + ") + Of(keys.substr(at, end - at));
-    at = end + 1;
-  }
-  return out;
+  return base::Joined(base::Split(keys, '+'), " + ",
+                      [this](std::string_view key) { return Of(key); });
 }
 
 }  // namespace crosscut::report

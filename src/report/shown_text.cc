@@ -26,7 +26,7 @@ std::string CleanText(std::string_view text, size_t max_bytes) {
   size_t used;
   std::string out = base::ShownText(text, max_bytes, &used);
   if (used < text.size()) {
-    out += "… (" + FormatCount(static_cast<int64_t>(text.size())) + " bytes)";
+    out += "… (" + FormatCount(text.size()) + " bytes)";
   }
   return out;
 }

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "src/base/lists.h"
 #include "src/report/numbers.h"
 
 namespace crosscut::report {
@@ -9,14 +10,6 @@ namespace {
 
 using analyze::Column;
 using analyze::Table;
-
-// "" where it is not known.
-std::string CsvNumber(const Column& column, size_t row) {
-  if (const auto* cells = std::get_if<analyze::Integers>(&column.cells)) {
-    return (*cells)[row] == analyze::kMissing ? "" : std::to_string((*cells)[row]);
-  }
-  return RealText(std::get<analyze::Reals>(column.cells)[row]);
-}
 
 // The cells of a column, one after the other. Neighbours often hold one text, however long it is:
 // it is quoted once.
@@ -44,8 +37,7 @@ std::string JsonCell(const Column& column, size_t row) {
   if (const auto* cells = std::get_if<analyze::Texts>(&column.cells)) {
     return JsonText((*cells)[row]);
   }
-  const std::string text = CsvNumber(column, row);
-  return text.empty() ? "null" : text;
+  return JsonNumber(column, row);
 }
 
 // What was put, a part at a time.
@@ -70,12 +62,6 @@ class Parts {
   std::string part_;
 };
 
-std::string Whole(void (*write)(const Table&, const TakeText&), const Table& table) {
-  std::string out;
-  write(table, [&out](std::string_view part) { out += part; });
-  return out;
-}
-
 }  // namespace
 
 std::string CsvText(std::string_view text) {
@@ -92,6 +78,18 @@ std::string CsvText(std::string_view text) {
     out += c;
   }
   return out + '"';
+}
+
+std::string CsvNumber(const Column& column, size_t row) {
+  if (const auto* cells = std::get_if<analyze::Integers>(&column.cells)) {
+    return (*cells)[row] == analyze::kMissing ? "" : std::to_string((*cells)[row]);
+  }
+  return RealText(std::get<analyze::Reals>(column.cells)[row]);
+}
+
+std::string JsonNumber(const Column& column, size_t row) {
+  const std::string text = CsvNumber(column, row);
+  return text.empty() ? "null" : text;
 }
 
 void WriteCsv(const Table& table, const TakeText& take) {
@@ -113,11 +111,7 @@ void WriteCsv(const Table& table, const TakeText& take) {
 void WriteJson(const Table& table, const TakeText& take) {
   Parts out(take);
   out.Put("{\"table\": " + JsonText(table.name) + ", \"rows\": " + std::to_string(table.rows()) +
-          ", \"notes\": [");
-  for (size_t i = 0; i < table.notes.size(); ++i) {
-    out.Put((i == 0 ? "" : ", ") + JsonText(table.notes[i]));
-  }
-  out.Put("], \"columns\": {");
+          ", \"notes\": [" + base::Joined(table.notes, ", ", JsonText) + "], \"columns\": {");
   for (size_t c = 0; c < table.columns.size(); ++c) {
     out.Put((c == 0 ? "\n  " : ",\n  ") + JsonText(table.columns[c].name) + ": [");
     for (size_t row = 0; row < table.rows(); ++row) {
@@ -128,9 +122,5 @@ void WriteJson(const Table& table, const TakeText& take) {
   }
   out.Put("}}\n");
 }
-
-std::string RenderCsv(const Table& table) { return Whole(WriteCsv, table); }
-
-std::string RenderJson(const Table& table) { return Whole(WriteJson, table); }
 
 }  // namespace crosscut::report

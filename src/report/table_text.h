@@ -25,9 +25,9 @@ std::string CsvText(std::string_view text);
 // missing cells null.
 void WriteJson(const analyze::Table& table, const TakeText& take);
 
-// The same as one text.
-std::string RenderCsv(const analyze::Table& table);
-std::string RenderJson(const analyze::Table& table);
+// A number as a cell of either: "" in CSV, null in JSON where it is not known.
+std::string CsvNumber(const analyze::Column& column, size_t row);
+std::string JsonNumber(const analyze::Column& column, size_t row);
 
 using base::JsonText;
 

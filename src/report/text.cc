@@ -1,11 +1,9 @@
-#include "src/report/text.h"
-
 #include <algorithm>
 #include <vector>
 
 #include "src/base/utf8.h"
-#include "src/report/make_document.h"
 #include "src/report/shown_text.h"
+#include "src/report/views.h"
 
 namespace crosscut::report {
 namespace {

@@ -1,15 +1,11 @@
-#include "src/report/text.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>
 
 #include "src/base/utf8.h"
-#include "src/report/document.h"
-#include "src/report/json.h"
-#include "src/report/markdown.h"
 #include "src/report/table_text.h"
+#include "src/report/views.h"
 
 namespace crosscut::report {
 namespace {
@@ -179,11 +175,14 @@ TEST(TableText, QuotesCellsThatASpreadsheetWouldRun) {
                {"n", Integers{-1, 2, analyze::kMissing, 4, 5}},
                {"r", Reals{0.5, std::numeric_limits<double>::quiet_NaN(), 1, 2, 3}}},
               {}};
-  EXPECT_EQ(RenderCsv(table),
+  std::string csv, json;
+  WriteCsv(table, [&](std::string_view part) { csv += part; });
+  WriteJson(table, [&](std::string_view part) { json += part; });
+  EXPECT_EQ(csv,
             "text,n,r\n\"'=1+1\",-1,0.5\n\"'-2\",2,\n\"a\"\"b\",,1\n\"line\nbreak\",4,2\n"
             "plain,5,3\n");
-  EXPECT_NE(RenderJson(table).find("\"n\": [-1, 2, null, 4, 5]"), std::string::npos);
-  EXPECT_NE(RenderJson(table).find("\"r\": [0.5, null, 1, 2, 3]"), std::string::npos);
+  EXPECT_NE(json.find("\"n\": [-1, 2, null, 4, 5]"), std::string::npos);
+  EXPECT_NE(json.find("\"r\": [0.5, null, 1, 2, 3]"), std::string::npos);
 }
 
 // So that a table of many long texts needs no second copy of them.
@@ -203,7 +202,9 @@ TEST(TableText, ComesInShortParts) {
 TEST(TableText, KeepsIntegersExact) {
   const int64_t large = 9'007'199'254'740'993;  // no double is that number
   const Table table{"t", {{"ns", Integers{large}}}, {}};
-  EXPECT_NE(RenderJson(table).find("9007199254740993"), std::string::npos);
+  std::string json;
+  WriteJson(table, [&](std::string_view part) { json += part; });
+  EXPECT_NE(json.find("9007199254740993"), std::string::npos);
 }
 
 }  // namespace

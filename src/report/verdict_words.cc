@@ -6,7 +6,7 @@
 
 #include "src/analyze/figures.h"
 #include "src/base/shown_text.h"
-#include "src/report/document_time.h"
+#include "src/report/document_parts.h"
 
 namespace crosscut::report {
 namespace {

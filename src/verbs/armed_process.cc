@@ -10,11 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
 #include "src/base/file.h"
+#include "src/base/lists.h"
 #include "src/base/nearest.h"
 #include "src/base/process.h"
 #include "src/verbs/recording/program_name.h"
@@ -154,10 +154,7 @@ ProcessFacts FactsOf(const std::string& folder) {
 
 // The first ring among the names of a process's mappings; "" where there is none.
 std::string MappedRing(const std::string& maps) {
-  for (size_t at = 0; at < maps.size();) {
-    const size_t end = std::min(maps.find('\n', at), maps.size());
-    const std::string_view line(maps.data() + at, end - at);
-    at = end + 1;
+  for (const std::string_view line : base::Split(maps, '\n')) {
     const size_t slash = line.find('/');
     if (slash == std::string_view::npos || !line.ends_with(".ring")) continue;
     const std::string_view path = line.substr(slash);

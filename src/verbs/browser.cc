@@ -5,13 +5,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
 #include <vector>
+
+#include "src/base/lists.h"
 
 namespace crosscut::verbs {
 namespace {
@@ -25,11 +26,8 @@ bool IsSet(const char* variable) {
 std::vector<std::string> Browsers(bool display) {
   std::vector<std::string> out;
   const char* listed = std::getenv("BROWSER");
-  std::string_view rest = listed == nullptr ? "" : listed;
-  while (!rest.empty()) {
-    const size_t end = std::min(rest.find(':'), rest.size());
-    std::string command(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  for (const std::string_view part : base::Split(listed == nullptr ? "" : listed, ':')) {
+    std::string command(part);
     while (command.ends_with(' ') || command.ends_with('&')) command.pop_back();
     if (command.empty()) continue;
     const size_t place = command.find("%s");

@@ -6,6 +6,9 @@
 #include <cstring>
 #include <filesystem>
 
+#include "src/base/capture.h"
+#include "src/verbs/recording/record_environment.h"
+
 namespace crosscut::verbs {
 
 std::string CheckerBeside(const std::string& program) {
@@ -14,17 +17,14 @@ std::string CheckerBeside(const std::string& program) {
 }
 
 Status CheckPlugin(const std::vector<std::string>& arguments) {
-  std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::string checker = CheckerBeside(self.string());
+  const std::string self = ThisProgram(), checker = CheckerBeside(self);
   if (checker.empty()) {
-    return Status::NotFound("no crosscut-check-plugin beside " + self.string() +
+    return Status::NotFound("no crosscut-check-plugin beside " + self +
                             "; in a checkout, make setup builds it");
   }
-  std::vector<char*> argv = {const_cast<char*>(checker.c_str())};
-  for (const std::string& word : arguments) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  execv(checker.c_str(), argv.data());
+  std::vector<std::string> argv = {checker};
+  argv.insert(argv.end(), arguments.begin(), arguments.end());
+  execv(checker.c_str(), base::Pointers(argv).data());
   return Status::Io(checker + ": " + std::strerror(errno));
 }
 

@@ -1,10 +1,10 @@
 #include "src/verbs/control.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "src/base/time.h"
@@ -27,10 +27,7 @@ constexpr double kLimitGraceSeconds = 10;  // a window outlives its command by n
 
 double Now() { return static_cast<double>(base::MonotonicNs()) * 1e-9; }
 
-void SleepMs(int ms) {
-  const timespec time = {ms / 1000, ms % 1000 * 1'000'000L};
-  nanosleep(&time, nullptr);
-}
+void SleepMs(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
 std::string Seconds(double seconds) {
   char text[32];

@@ -6,14 +6,12 @@
 #include "src/analyze/gaps.h"
 #include "src/analyze/tables.h"
 #include "src/analyze/timeline/make_timeline.h"
+#include "src/base/lists.h"
 #include "src/base/shell_word.h"
 #include "src/compare/comparison.h"
 #include "src/compare/document.h"
-#include "src/report/html.h"
-#include "src/report/json.h"
-#include "src/report/markdown.h"
 #include "src/report/shown_text.h"
-#include "src/report/text.h"
+#include "src/report/views.h"
 #include "src/verbs/baseline.h"
 
 namespace crosscut::verbs {
@@ -52,11 +50,8 @@ Result<Side> ReadSide(const std::vector<std::string>& inputs) {
 }
 
 std::string Joined(const std::vector<std::string>& paths) {
-  std::string out;
-  for (const std::string& path : paths) {
-    out += (out.empty() ? "" : " ") + base::ShellWord(report::CleanText(path));
-  }
-  return out;
+  return base::Joined(
+      paths, " ", [](const std::string& path) { return base::ShellWord(report::CleanText(path)); });
 }
 
 std::string CommandOf(const DiffOptions& options) {
@@ -112,10 +107,7 @@ std::string Render(compare::Comparison comparison, const DiffOptions& options,
   report::ReportData data;
   data.title = comparison.title;
   data.facts = {{"A", Joined(options.a)}, {"B", Joined(options.b)}};
-  std::string differences;
-  for (const std::string& difference : comparison.differences) {
-    differences += (differences.empty() ? "" : "; ") + difference;
-  }
+  std::string differences = base::Joined(comparison.differences, "; ");
   if (!differences.empty()) data.facts.emplace_back("Differs", std::move(differences));
   data.gaps = std::move(gaps);
   data.tables = std::move(comparison.tables);

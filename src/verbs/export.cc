@@ -1,7 +1,6 @@
 #include "src/verbs/export.h"
 
-#include <filesystem>
-
+#include "src/base/lists.h"
 #include "src/base/nearest.h"
 #include "src/export/exporter.h"
 #include "src/verbs/input.h"
@@ -12,9 +11,8 @@ Result<Exported> Export(const std::string& path, const std::string& to, const st
   const exporting::Exporter* exporter =
       to.empty() ? exporting::ExporterOfFile(file) : exporting::FindExporter(to);
   if (exporter == nullptr && to.empty()) {
-    std::string names;
-    for (const std::string& name : FormatNames()) names += (names.empty() ? "" : ", ") + name;
-    return Status::Unsupported(file + ": no format's files end so; add --to= and one of " + names);
+    return Status::Unsupported(file + ": no format's files end so; add --to= and one of " +
+                               base::Joined(FormatNames(), ", "));
   }
   if (exporter == nullptr) {
     return Status::Unsupported(base::UnknownName("format", to, FormatNames()));

@@ -3,7 +3,7 @@
 #include "src/base/shown_text.h"
 #include "src/report/numbers.h"
 #include "src/report/shown_text.h"
-#include "src/report/text.h"
+#include "src/report/views.h"
 
 namespace crosscut::verbs {
 namespace {

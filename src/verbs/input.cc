@@ -8,8 +8,8 @@
 #include "src/analyze/gaps.h"
 #include "src/analyze/timeline/make_timeline.h"
 #include "src/import/importer.h"
-#include "src/report/json_summary.h"
-#include "src/report/make_document.h"
+#include "src/report/document.h"
+#include "src/report/views.h"
 #include "src/verbs/recording/ring_watch.h"
 
 namespace crosscut::verbs {

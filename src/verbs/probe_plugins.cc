@@ -16,6 +16,7 @@
 #include <span>
 
 #include "src/base/capture.h"
+#include "src/base/lists.h"
 #include "src/verbs/output.h"
 
 namespace crosscut::verbs {
@@ -79,18 +80,15 @@ void WriteAnswers(const Answers& answers, const std::string& cache) {
 std::vector<std::string> CommandFor(const std::string& plugin, const Probe& probe) {
   std::vector<std::string> argv = {probe.checker, "--probe"};
   if (!probe.sessions) argv.insert(argv.end(), {"--registers", "--deadline=2"});
-  size_t at = std::min(plugin.find(','), plugin.size());
-  argv.push_back(plugin.substr(0, at));
-  while (at < plugin.size()) {
-    const size_t end = std::min(plugin.find(',', at + 1), plugin.size());
-    std::string setting = plugin.substr(at + 1, end - at - 1);
+  const std::vector<std::string_view> parts = base::Split(plugin, ',');
+  argv.emplace_back(parts.front());
+  for (size_t i = 1; i < parts.size(); ++i) {
+    std::string setting(parts[i]);
     const size_t equals = setting.find('=');
-    if (equals != std::string::npos) {
-      std::transform(setting.begin(), setting.begin() + static_cast<ptrdiff_t>(equals),
-                     setting.begin(), [](unsigned char c) { return toupper(c); });
-      argv.push_back("--env=CROSSCUT_PLUGIN_" + setting);
-    }
-    at = end;
+    if (equals == std::string::npos) continue;
+    std::transform(setting.begin(), setting.begin() + static_cast<ptrdiff_t>(equals),
+                   setting.begin(), [](unsigned char c) { return toupper(c); });
+    argv.push_back("--env=CROSSCUT_PLUGIN_" + setting);
   }
   return argv;
 }

@@ -1,6 +1,5 @@
 #include "src/verbs/record.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -12,18 +11,24 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <random>
+#include <system_error>
+#include <thread>
 
 #include "src/base/descriptors.h"
 #include "src/base/file.h"
 #include "src/base/json_text.h"
 #include "src/base/limits.h"
+#include "src/base/lists.h"
 #include "src/base/nearest.h"
 #include "src/base/process.h"
 #include "src/base/shell_word.h"
+#include "src/base/time.h"
 #include "src/format/notes.h"
 #include "src/format/reap.h"
 #include "src/format/setting_names.h"
@@ -43,6 +48,8 @@ extern char** environ;
 
 namespace crosscut::verbs {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr int kMaxLines = 10;
 constexpr int kLockWaitMs = 10'000;  // for another reader of the run, which the job waits for
@@ -96,16 +103,10 @@ Status MakeFolders(const std::string& path) {
   }
 }
 
+// Also of one that cannot be read.
 bool IsEmpty(const std::string& path) {
-  DIR* folder = opendir(path.c_str());
-  if (folder == nullptr) return true;
-  bool empty = true;
-  while (const dirent* entry = readdir(folder)) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") empty = false;
-  }
-  closedir(folder);
-  return empty;
+  std::error_code error;
+  return fs::directory_iterator(path, error) == fs::directory_iterator();
 }
 
 // Held while a run is recorded, by its folder; the kernel gives it back however we end.
@@ -189,13 +190,12 @@ Status CheckPlan(const RecordOptions& options) {
 // Where a link leads, so that what is made and moved lies there and the link stays. A stranger's
 // link, as one may lie in /tmp, is not followed.
 std::string BehindLinks(std::string path) {
-  char target[4096];
   struct stat link;
   for (int links = 0; links < 40; ++links) {
     if (lstat(path.c_str(), &link) != 0 || (link.st_uid != geteuid() && link.st_uid != 0)) break;
-    const ssize_t length = readlink(path.c_str(), target, sizeof target);
-    if (length <= 0) break;
-    const std::string found(target, static_cast<size_t>(length));
+    std::error_code error;
+    const std::string found = fs::read_symlink(path, error);
+    if (error || found.empty()) break;
     path = found[0] == '/' ? found : path.substr(0, path.rfind('/') + 1) + found;
   }
   return path;
@@ -240,41 +240,34 @@ Result<std::string> MakeRunDir(const RecordOptions& options, Talk& talk) {
     }
   }
   if (const Status made = MakeFolders(dir); !made.ok()) return made;
-  char* absolute = realpath(dir.c_str(), nullptr);
-  if (absolute == nullptr) return Status::Io(dir + ": " + strerror(errno));
-  std::string result = absolute;
-  free(absolute);
-  return result;
+  std::error_code error;
+  const fs::path absolute = fs::canonical(dir, error);
+  if (error) return Status::Io(dir + ": " + error.message());
+  return absolute.string();
 }
 
 constexpr rlim_t kSmallestRun = 64 << 10;  // bytes of a file; below, not even run.json is sure
 
-Status WriteRunJson(const RecordOptions& options, int folder) {
-  struct timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  std::string command;
-  for (const std::string& word : options.command) {
-    command += (command.empty() ? "" : ", ") + base::JsonText(word);
-  }
-  const int64_t ns = int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
-  const std::string text =
-      "{\"format\": 1,\n \"seed\": " + std::to_string(options.seed) +
-      (options.job.empty() ? "" : ",\n \"job\": " + base::JsonText(options.job)) +
-      ",\n \"started_realtime_ns\": " + std::to_string(ns) +
-      ",\n \"machine\": " + base::JsonText(DescribeMachine()) + ",\n \"command\": [" + command +
-      "]}\n";
-  const std::string path = options.run_dir + "/run.json";
+// Writes a file of that name, which must not be there, in the folder; 0, or why not: an errno.
+int WriteNew(int folder, const char* name, const std::string& text) {
   const base::NoSignal no_signal(SIGXFSZ);
-  const int fd =
-      openat(folder, "run.json", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return Status::Io(path + ": " + strerror(errno));
+  const int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return errno;
   const ssize_t written = write(fd, text.data(), text.size());
   const int error = written < 0 ? errno : ENOSPC;
   close(fd);
-  if (written != static_cast<ssize_t>(text.size())) {
-    return Status::Io(path + ": " + strerror(error));
-  }
-  return {};
+  return written == static_cast<ssize_t>(text.size()) ? 0 : error;
+}
+
+Status WriteRunJson(const RecordOptions& options, int folder) {
+  const std::string text =
+      "{\"format\": 1,\n \"seed\": " + std::to_string(options.seed) +
+      (options.job.empty() ? "" : ",\n \"job\": " + base::JsonText(options.job)) +
+      ",\n \"started_realtime_ns\": " + std::to_string(base::RealtimeNs()) +
+      ",\n \"machine\": " + base::JsonText(DescribeMachine()) + ",\n \"command\": [" +
+      base::Joined(options.command, ", ", base::JsonText) + "]}\n";
+  const int error = WriteNew(folder, "run.json", text);
+  return error == 0 ? Status() : Status::Io(options.run_dir + "/run.json: " + strerror(error));
 }
 
 // By which processes know the run directory again (src/runtime/run_folder.cc). Path last.
@@ -309,20 +302,11 @@ void SayNotes(const std::string& dir, Talk& talk) {
   }
 }
 
-int CountLogs(const std::string& dir) {
-  DIR* folder = opendir(dir.c_str());
-  if (folder == nullptr) return 0;
-  int logs = 0;
-  while (const dirent* entry = readdir(folder)) {
-    if (std::string_view(entry->d_name).ends_with(".crosscut")) ++logs;
-  }
-  closedir(folder);
-  return logs;
-}
-
-void SleepMs(int ms) {
-  const struct timespec time = {ms / 1000, (ms % 1000) * 1000000L};
-  nanosleep(&time, nullptr);
+int64_t CountLogs(const std::string& dir) {
+  const auto names = base::NamesIn(dir);
+  return !names.ok() ? 0 : std::count_if(names->begin(), names->end(), [](const auto& name) {
+    return name.ends_with(".crosscut");
+  });
 }
 
 // Takes what the ended processes left, and gives children that are just ending a moment.
@@ -341,7 +325,7 @@ void Reap(const std::string& dir, Talk& talk) {
       if (!process.problem.empty()) talk(process.key + ": " + process.problem);
     }
     if (alive == 0) return;
-    SleepMs(wait);
+    std::this_thread::sleep_for(std::chrono::milliseconds(wait));
   }
   talk(std::to_string(alive) + " process(es) of the run are still alive and go on recording");
 }
@@ -387,28 +371,24 @@ void LeaveOutBadPlugins(const Probe& probe, const PackageLayout& package,
   constexpr std::string_view kName = "CROSSCUT_PLUGINS=";
   for (std::string& variable : *variables) {
     if (!variable.starts_with(kName)) continue;
+    const std::string list = variable.substr(kName.size());
+    if (list.empty()) return;
     std::vector<std::string> ours, others;
-    for (size_t at = kName.size(); at < variable.size();) {
-      const size_t end = std::min(variable.find(':', at), variable.size());
-      const std::string plugin = variable.substr(at, end - at);
+    for (const std::string_view plugin : base::Split(list, ':')) {
       const bool own = plugin == package.opencl || plugin == package.cupti;
-      (own ? ours : others).push_back(plugin);
-      at = end + 1;
+      (own ? ours : others).emplace_back(plugin);
     }
     if (others.empty()) return;
     ProbedPlugins probed = ProbePlugins(others, probe);
     for (const std::string& sentence : probed.sentences) talk(sentence);
     probed.good.insert(probed.good.end(), ours.begin(), ours.end());
-    variable = kName;
-    for (const std::string& plugin : probed.good) {
-      variable += (variable.size() == kName.size() ? "" : ":") + plugin;
-    }
+    variable = std::string(kName) + base::Joined(probed.good, ":");
   }
 }
 
 void SayResult(const RecordOptions& options, const std::string& obstacle, Talk& talk) {
   SayNotes(options.run_dir, talk);
-  const int logs = CountLogs(options.run_dir);
+  const int64_t logs = CountLogs(options.run_dir);
   if (logs > 0) {
     talk(std::to_string(logs) + (logs == 1 ? " process" : " processes") + " recorded in " +
          options.run_dir + "; next: crosscut report " + base::ShellWord(options.run_dir));
@@ -426,17 +406,8 @@ void RemoveEmptyRun(const std::string& dir, int folder) {
   rmdir(dir.c_str());
 }
 
-// A sentence for whoever reads the run, and for `record`'s last lines where these are said behind
-// it.
-void WriteNote(int folder, const char* name, const std::string& text) {
-  const int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return;
-  const ssize_t written = write(fd, text.data(), text.size());
-  (void)written;
-  close(fd);
-}
-
-// How the command ended, where it did not end well.
+// A note is a sentence for whoever reads the run, and for `record`'s last lines where these are
+// said behind it. This one: how the command ended, where it did not end well.
 void NoteEnd(int wait_status, int folder) {
   std::string how;
   if (WIFSIGNALED(wait_status)) {
@@ -445,7 +416,7 @@ void NoteEnd(int wait_status, int folder) {
   } else if (WEXITSTATUS(wait_status) != 0) {
     how = "ended with exit status " + std::to_string(WEXITSTATUS(wait_status));
   }
-  if (!how.empty()) WriteNote(folder, format::kEndNote, "the command " + how + "\n");
+  if (!how.empty()) (void)WriteNew(folder, format::kEndNote, "the command " + how + "\n");
 }
 
 // When the command has ended. `folder`: its run directory, which may have been moved or removed.
@@ -461,9 +432,9 @@ void Finish(const CommandEnd& end, const std::string& obstacle, int folder, Reco
   }
   const std::string place = PlaceOfRun(options->run_dir, folder);
   if (place != options->run_dir) {
-    WriteNote(folder, "note-moved.txt",
-              options->run_dir + " was moved while it was recorded: processes that began later " +
-                  "are not in the recording\n");
+    (void)WriteNew(folder, "note-moved.txt",
+                   options->run_dir + " was moved while it was recorded: processes that began " +
+                       "later are not in the recording\n");
   }
   options->run_dir = place;
   Reap(options->run_dir, talk);

@@ -3,11 +3,7 @@
 #include <set>
 #include <utility>
 
-#include "src/report/html.h"
-#include "src/report/json.h"
-#include "src/report/json_summary.h"
-#include "src/report/markdown.h"
-#include "src/report/text.h"
+#include "src/report/views.h"
 
 namespace crosscut::verbs {
 namespace {

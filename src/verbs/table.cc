@@ -8,7 +8,7 @@
 
 #include "src/base/nearest.h"
 #include "src/base/shown_text.h"
-#include "src/report/html_table.h"
+#include "src/report/html_parts.h"
 #include "src/report/table_text.h"
 #include "src/verbs/input.h"
 #include "src/verbs/output.h"

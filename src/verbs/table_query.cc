@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "src/base/lists.h"
 #include "src/base/nearest.h"
 #include "src/base/quantity.h"
 
@@ -23,21 +24,14 @@ using analyze::Texts;
 using Rows = std::vector<size_t>;
 using Number = long double;  // holds each int64 exactly
 
-std::string_view Trim(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
-
 Result<const Column*> FindColumn(const Table& table, std::string_view name) {
   if (const Column* column = table.Find(name)) return column;
   std::vector<std::string> names;
   for (const Column& column : table.columns) names.push_back(column.name);
-  std::string list;
-  for (const std::string& known : names) list += (list.empty() ? "" : ", ") + known;
   const std::string near = base::DidYouMean(name, names);
   return Status::Unsupported("table " + table.name + " has no column " + std::string(name) + near +
-                             (near.empty() ? "; its" : " Its") + " columns are " + list);
+                             (near.empty() ? "; its" : " Its") + " columns are " +
+                             base::Joined(names, ", "));
 }
 
 bool HasUnit(std::string_view column, std::string_view unit) {
@@ -104,13 +98,13 @@ Result<Condition> Parse(const Table& table, std::string_view text) {
   for (const std::string_view op : kOperators) {
     if (at == std::string_view::npos || !text.substr(at).starts_with(op)) continue;
     condition.op = op == "==" ? "=" : op;
-    condition.text = Trim(text.substr(at + op.size()));
+    condition.text = base::Trimmed(text.substr(at + op.size()));
     break;
   }
   if (condition.op.empty()) {
     return wrong("a condition is COLUMN OP VALUE, where OP is = != < <= > >= or ~ (contains)");
   }
-  auto column = FindColumn(table, Trim(text.substr(0, at)));
+  auto column = FindColumn(table, base::Trimmed(text.substr(0, at)));
   if (!column.ok()) return column.status();
   condition.column = *column;
   const std::string& name = condition.column->name;

@@ -14,6 +14,7 @@
 
 #include "src/base/counted.h"
 #include "src/export/exporter.h"
+#include "src/export/testing/memory_sink.h"
 #include "src/import/importer.h"
 #include "src/trace/builder.h"
 

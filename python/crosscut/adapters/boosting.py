@@ -7,34 +7,22 @@ process. From then on these are the operation `update`, and a step ends where on
     scikit-learn        a stage of gradient boosting; an update of a neural network's parameters
 
 The iterations of histogram-based gradient boosting, and of other solvers that ask for gradient and
-hessian once each, are steps alone. uninstall() puts everything back.
+hessian once each, are steps alone. withdraw() puts everything back.
 """
 
 from __future__ import annotations
 
-import sys
 from types import ModuleType
 
 from crosscut import _record
 from crosscut.adapters import operations
 
-_operations: operations.Operations | None = None
-
-
-def _shared(library: str) -> operations.Operations:
-    global _operations
-    if _operations is None:
-        _operations = operations.Operations()
-        version = str(getattr(sys.modules.get(library), "__version__", "") or "")
-        _operations.add_source(version)
-        if "crosscut.adapters.torch" not in sys.modules:
-            _record.source_state("operations", version, "on", "")
-    return _operations
+_shared = operations.Shared(operations.Operations)
 
 
 def _lead(library: str, owner: type, *names: str, operation: str = "update") -> None:
     """A call of such a method is an update by its object; what it calls makes it with it."""
-    ops = _shared(library)
+    ops = _shared.of(operations.version_of(library), operations.unless_torch())
     for name in names:
         if name in vars(owner):
             ops.replace(owner, name, ops.around(
@@ -62,12 +50,4 @@ def install_losses(module: ModuleType) -> None:
     _lead("sklearn", module.BaseLoss, "gradient_hessian", "gradient", operation="")
 
 
-def uninstall() -> None:
-    """Puts back everything that was changed."""
-    global _operations
-    if _operations is not None:
-        _operations.undo()
-        _operations = None
-
-
-withdraw = uninstall  # the source stays registered all the same
+withdraw = _shared.undo

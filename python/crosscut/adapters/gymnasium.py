@@ -3,13 +3,12 @@
 install_*() are called right after the module they are named after was imported in a recorded
 process. From then on the outermost step, reset or render of an environment, or of a vector of them,
 is the operation `simulate`; inside it those of the environment itself, below all wrappers, are
-spans of layer `simulator`. docs/reinforcement-learning.md says more. uninstall() puts everything
+spans of layer `simulator`. docs/reinforcement-learning.md says more. withdraw() puts everything
 back.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -20,19 +19,12 @@ from crosscut.adapters import operations
 METHODS = ("step", "reset", "render")
 _SIMULATOR = _wrap.LAYERS.index("simulator") + 1
 
-_operations: operations.Operations | None = None
+_shared = operations.Shared(operations.Operations)
 
 
 def shared() -> operations.Operations:
     """The operations of this adapter and of those that go with it."""
-    global _operations
-    if _operations is None:
-        _operations = operations.Operations()
-        version = str(getattr(sys.modules.get("gymnasium"), "__version__", "") or "")
-        _operations.add_source(version)
-        if "crosscut.adapters.torch" not in sys.modules:
-            _record.source_state("operations", version, "on", "")
-    return _operations
+    return _shared.of(operations.version_of("gymnasium"), operations.unless_torch())
 
 
 def install_environments(module: ModuleType) -> None:
@@ -55,12 +47,4 @@ def install_vectors(module: ModuleType) -> None:
                lambda cls, name, function: ops.simulation(name, function))
 
 
-def uninstall() -> None:
-    """Puts back everything that was changed."""
-    global _operations
-    if _operations is not None:
-        _operations.undo()
-        _operations = None
-
-
-withdraw = uninstall  # the source stays registered all the same
+withdraw = _shared.undo

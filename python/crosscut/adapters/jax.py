@@ -14,9 +14,7 @@ what counts as what. uninstall() puts everything back.
 
 from __future__ import annotations
 
-import sys
 import weakref
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -34,15 +32,12 @@ def _for_the_program(module: ModuleType) -> ModuleType:
         _theirs.begun(ours, failed)
         return ours
 
-    def serves(*_: Any, **__: Any) -> None:
-        if _profile is not None:
-            _profile.never_again("off: the program runs a profiler server")
-
     theirs = type(module)(module.__name__)
     vars(theirs).update(vars(module))
     _ours.replace(theirs, "ProfilerSession",
                   _record.around(module.ProfilerSession, before=_theirs.begins, after=begun))
-    _ours.replace(theirs, "start_server", _record.around(module.start_server, before=serves))
+    _ours.replace(theirs, "start_server", _record.around(
+        module.start_server, before=_theirs.serves))
     return theirs
 
 
@@ -83,24 +78,13 @@ class _Profiler:
         return bytes(session.stop())
 
 
-_operations: operations.Operations | None = None
-_profile: profiles.Profile | None = None
-_theirs = own_profiles.Theirs("jax.profiler", lambda: _profile)
+_shared = operations.Shared(operations.Operations)
+_theirs = own_profiles.Theirs("jax.profiler")
 _ours = _patches.Patches()  # beside those of the operations
 
 
 def _version() -> str:
-    module = sys.modules.get("jax.version") or sys.modules.get("jax")
-    return str(getattr(module, "__version__", "") or "")
-
-
-def _shared() -> operations.Operations:
-    global _operations
-    if _operations is None:
-        _operations = operations.Operations()
-        _operations.add_source(_version())
-        _record.source_state("operations", _version(), "on", "")
-    return _operations
+    return operations.version_of("jax.version", "jax")
 
 
 def install_backends(module: ModuleType) -> None:
@@ -118,14 +102,13 @@ def install_backends(module: ModuleType) -> None:
 
 
 def _open_profile() -> profiles.Profile:
-    global _profile
-    if _profile is None:
+    if _theirs.ours is None:
         from jaxlib import _profiler
 
         profiler = _Profiler(_profiler)
-        _profile = profiles.Profile("jax", _version(), profiler.begin, profiler.end)
-        _profile.open()
-    return _profile
+        _theirs.ours = profiles.Profile("jax", _version(), profiler.begin, profiler.end)
+        _theirs.ours.open()
+    return _theirs.ours
 
 
 def install_profiler(module: ModuleType) -> None:
@@ -139,14 +122,14 @@ def install_profiler(module: ModuleType) -> None:
 
 
 def install_compiler(module: ModuleType) -> None:
-    ops = _shared()
+    ops = _shared.of(_version())
     ops.replace(module, "compile_or_get_cached",
                 ops.around(module.compile_or_get_cached, "compile", nests=True))
 
 
 def install_jit(module: ModuleType) -> None:
     """Jitted functions are called from C: their calls are met there."""
-    ops = _shared()
+    ops = _shared.of(_version())
     if not _source_state.records_boundary():
         _record.source_state("operations", _version(), "on",
                              "jitted functions only where the boundary is recorded")
@@ -171,14 +154,9 @@ def install_callbacks(module: ModuleType) -> None:
 
 def uninstall() -> None:
     """Puts back everything that was changed."""
-    global _operations, _profile
-    if _profile is not None:
-        _profile.close()
-        _profile = None
+    _theirs.close_ours()
     _ours.undo()
-    if _operations is not None:
-        _operations.undo()
-        _operations = None
+    _shared.undo()
 
 
 withdraw = uninstall  # its sources stay registered all the same

@@ -6,10 +6,11 @@ import ctypes
 import functools
 import os
 import pathlib
+import sys
 import types
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from crosscut import _patches, _record
 
@@ -27,6 +28,12 @@ def with_subclasses(cls: type) -> list[type]:
                 found[id(sub)] = sub
                 waiting.append(sub)
     return list(found.values())
+
+
+def version_of(*modules: str) -> str:
+    """Of the first of them that is imported; "" where it tells none."""
+    module = next(filter(None, map(sys.modules.get, modules)), None)
+    return str(getattr(module, "__version__", "") or "")
 
 
 class Operations(_patches.Patches):
@@ -115,3 +122,35 @@ class Operations(_patches.Patches):
         for when in ("made", "used"):
             _record.follow_classes(root, when, patch)
             self.on_undo(functools.partial(_record.follow_classes, root, when, None))
+
+
+_Made = TypeVar("_Made", bound=Operations)
+
+
+class Shared(Generic[_Made]):
+    """The operations of one adapter: made by the first of its functions that needs them."""
+
+    def __init__(self, make: type[_Made]) -> None:
+        self._make = make
+        self._made: _Made | None = None
+
+    def of(self, version: str, source: str = "operations") -> _Made:
+        """`version`: of its library, as the table `sources` has it, where `source` is on from now
+        on; "": somebody else tells."""
+        if self._made is None:
+            self._made = self._make()
+            self._made.add_source(version)
+            if source:
+                _record.source_state(source, version, "on", "")
+        return self._made
+
+    def undo(self) -> None:
+        """Puts back everything that was changed. Their source stays registered all the same."""
+        made, self._made = self._made, None
+        if made is not None:
+            made.undo()
+
+
+def unless_torch() -> str:
+    """The source that an adapter tells of that goes beside PyTorch's, for Shared.of()."""
+    return "" if "crosscut.adapters.torch" in sys.modules else "operations"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import _thread
 import time
 import weakref
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from crosscut import _record
@@ -24,18 +23,18 @@ _DROPPED_SECONDS = 0.5  # until a session that nobody ended is gone
 
 class Theirs:
     """The program's sessions of one profiler, by the objects that stand for them. All under the
-    GIL, which is free while devices are handed over."""
+    GIL, which is free while devices are handed over. `ours`: the profile that is kept by the same
+    profiler, if there is one."""
 
-    def __init__(self, who: str, ours: Callable[[], profiles.Profile | None]) -> None:
-        """`ours`: the profile that is kept by the same profiler, if there is one."""
-        self._who, self._ours = who, ours
+    def __init__(self, who: str) -> None:
+        self._who = who
+        self.ours: profiles.Profile | None = None
         self._open: dict[int, weakref.ref[Any]] = {}  # by the id of what is alive
 
     def begins(self, *_: Any, **__: Any) -> bool:
         """A session is about to begin."""
-        ours = self._ours()
-        if ours is not None:
-            ours.theirs_begins()
+        if self.ours is not None:
+            self.ours.theirs_begins()
         _record.other_profiler(self._who, _STARTS)
         return True
 
@@ -76,12 +75,21 @@ class Theirs:
     def knows(self, session: Any) -> bool:
         return id(session) in self._open
 
+    def serves(self, *_: Any, **__: Any) -> None:
+        """A server of theirs is about to begin, which may hold a session at any time."""
+        if self.ours is not None:
+            self.ours.never_again("off: the program runs a profiler server")
+
+    def close_ours(self) -> None:
+        ours, self.ours = self.ours, None
+        if ours is not None:
+            ours.close()
+
     def goes_on(self) -> None:
         """What ends() announced was a change."""
         _record.other_profiler(self._who, _STARTED)
 
     def _over(self) -> None:
         _record.other_profiler(self._who, _ENDED)
-        ours = self._ours()
-        if ours is not None:
-            ours.theirs_ended()
+        if self.ours is not None:
+            self.ours.theirs_ended()

@@ -8,7 +8,7 @@ process. From then on these operations are recorded, beside those of gymnasium.p
     update      train: the agent learns from what it gathered
     backprop    in place of PyTorch's `backward`
 
-uninstall() puts everything back.
+withdraw() puts everything back.
 """
 
 from __future__ import annotations
@@ -59,10 +59,7 @@ def _rename_backward(name: str) -> None:
         theirs.name_backward(name)
 
 
-def uninstall() -> None:
+def withdraw() -> None:
     """Puts back everything that was changed: most of it stands in gymnasium.py's list."""
     _rename_backward("backward")
-    gymnasium.uninstall()
-
-
-withdraw = uninstall
+    gymnasium.withdraw()

@@ -18,6 +18,7 @@ train is read out of them (tensorflow_graphs.py). TensorFlow's own profiler runs
 from __future__ import annotations
 
 import ctypes
+import functools
 import glob
 import mmap
 import os
@@ -27,7 +28,6 @@ import tempfile
 import uuid
 import weakref
 from collections.abc import Callable
-from functools import partial
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -45,64 +45,27 @@ class _Operations(operations.Operations):
         self._address = ctypes.addressof(self.on)
         self._graphs = tensorflow_graphs.Graphs()
 
-    def _calls(self) -> SimpleNamespace:
+    def calls(self) -> SimpleNamespace:
         """What is told of tf.functions, graphs and updates. Without TensorFlow, as when Keras runs
         on another backend, all updates are eager."""
         told = _record.compiled_functions(
             *map(_record.found_operation, ("compile", "train_step", "optimizer")),
             sys.modules.get("tensorflow.python.eager.context"), self._address,
-            partial(_record.ours, self._graphs.updated_by), self._graphs.keep)
+            functools.partial(_record.ours, self._graphs.updated_by), self._graphs.keep)
         return SimpleNamespace(**{one.__name__: one for one in told})
 
-    def patch_functions(self, module: ModuleType) -> None:
-        cls, calls = module.Function, self._calls()
-        self.replace(cls, "__call__", self.around(  # in control steps the graph tells of updates
-            cls.__call__, before=calls.call_begins, after=calls.call_ends))
-        self.replace(cls, "_initialize", self._tracing(cls._initialize))
-
-    def patch_graphs(self, module: ModuleType) -> None:
-        cls, calls = module.ConcreteFunction, self._calls()
-        self.replace(cls, "_call_flat",
-                     self._told(cls._call_flat, calls.graph_begins, calls.graph_ends))
-
-    def patch_replicas(self, module: ModuleType) -> None:
-        thread, calls = module._MirroredReplicaThread, self._calls()
-        self.replace(module, "_call_for_each_replica", self._told(
-            module._call_for_each_replica, calls.replicas_begin, calls.replicas_end))
-        self.replace(thread, "run",
-                     self._told(thread.run, calls.replica_begins, calls.replica_ends))
-
-    def patch_tracing(self, module: ModuleType) -> None:
-        self.replace(module, "_create_concrete_function",
-                     self._tracing(module._create_concrete_function))
-
-    def patch_iterators(self, module: ModuleType) -> None:
-        self.replace(module.OwnedIterator, "__next__",
-                     self._eager("data", module.OwnedIterator.__next__))
-
-    def patch_tape(self, module: ModuleType) -> None:
-        self.replace(module.GradientTape, "gradient",
-                     self._eager("backward", module.GradientTape.gradient))
-
     def patch_optimizer(self, owner: type, name: str) -> None:
-        calls = self._calls()
-        self.replace(owner, name, self._told(getattr(owner, name), calls.update_begins,
+        calls = self.calls()
+        self.replace(owner, name, self.told(getattr(owner, name), calls.update_begins,
                                              calls.update_ends, inside=self.inside))
 
-    def patch_trainer(self, module: ModuleType) -> None:
-        # Keras after 3.15 calls it Trainer.
-        owner = getattr(module, "TensorFlowTrainer", None) or module.Trainer
-        there = tensorflow_graphs.instances(owner)
-        for make, kind in (("train", "train_step"), ("test", "evaluate"), ("predict", "predict")):
-            self._name_function(owner, there, f"{make}_function", kind)
-
-    def _name_function(self, owner: type, there: list[Any], name: str, kind: str) -> None:
+    def name_function(self, owner: type, there: list[Any], name: str, kind: str) -> None:
         named: list[weakref.ref[Any]] = []
 
         def name_it(trainer: Any, compiled: bool) -> None:
             function = vars(trainer).get(name)
             if function is not None and type(function) is not _record.around:
-                setattr(trainer, name, self._told(function, *_record.compiled_function(
+                setattr(trainer, name, self.told(function, *_record.compiled_function(
                     *map(_record.found_operation, ("compile", kind)),
                     trainer if kind == "train_step" else None, compiled)))
                 named.append(weakref.ref(trainer))
@@ -125,16 +88,16 @@ class _Operations(operations.Operations):
             getattr(owner, f"make_{name}"), after=made))
         self.on_undo(put_back)
 
-    def _tracing(self, function: Callable[..., Any]) -> Any:
+    def tracing(self, function: Callable[..., Any]) -> Any:
         """What is traced again, after the first call, is an operation inside that call's."""
         return self.around(function, "compile", nests=True)
 
-    def _eager(self, operation: str, function: Callable[..., Any]) -> Any:
+    def eager(self, operation: str, function: Callable[..., Any]) -> Any:
         """An operation that calls in it belong to, unless it becomes a part of a graph."""
-        return self.around(function, operation, before=self._calls().eager, inside=self.inside,
+        return self.around(function, operation, before=self.calls().eager, inside=self.inside,
                            nests=True)
 
-    def _told(self, function: Callable[..., Any], before: Callable[..., Any],
+    def told(self, function: Callable[..., Any], before: Callable[..., Any],
               after: Callable[..., Any], **how: Any) -> Any:
         """A call that is told of in control steps, too."""
         return self.around(function, before=before, after=after, always=True, **how)
@@ -222,64 +185,86 @@ class _Profiler:
             shutil.rmtree(self._folder, ignore_errors=True)
 
 
-_operations: _Operations | None = None
-_profile: profiles.Profile | None = None
-_theirs = own_profiles.Theirs("tf.profiler", lambda: _profile)
+_shared = operations.Shared(_Operations)
+_theirs = own_profiles.Theirs("tf.profiler")
 _ours = _patches.Patches()  # beside those of the operations
 
 
 def _version() -> str:
-    return str(getattr(sys.modules.get("tensorflow"), "__version__", "") or "")
+    return operations.version_of("tensorflow")
 
 
-def _patch(module: ModuleType, patch: Callable[[_Operations], None]) -> None:
-    """One group of patches; where it fails the others stay."""
-    global _operations
-    try:
-        if _operations is None:
-            _operations = _Operations()
-            _operations.add_source(_version())
-            _record.source_state("operations", _version(), "on", "")
-        patch(_operations)
-    except Exception as error:
-        _record.source_state("operations", _version(), "failed", f"{module.__name__}: {error}")
+def _group(patch: Callable[[_Operations, ModuleType], None]) -> Callable[[ModuleType], None]:
+    """A function of ADAPTERS that makes one group of patches; where it fails the others stay."""
+    @functools.wraps(patch)
+    def install(module: ModuleType) -> None:
+        try:
+            patch(_shared.of(_version()), module)
+        except Exception as error:
+            _record.source_state("operations", _version(), "failed", f"{module.__name__}: {error}")
+
+    return install
 
 
-def install_functions(module: ModuleType) -> None:
-    _patch(module, lambda ops: ops.patch_functions(module))
+@_group
+def install_functions(ops: _Operations, module: ModuleType) -> None:
+    cls, calls = module.Function, ops.calls()
+    ops.replace(cls, "__call__", ops.around(  # in control steps the graph tells of updates
+        cls.__call__, before=calls.call_begins, after=calls.call_ends))
+    ops.replace(cls, "_initialize", ops.tracing(cls._initialize))
 
 
-def install_graphs(module: ModuleType) -> None:
-    _patch(module, lambda ops: ops.patch_graphs(module))
+@_group
+def install_graphs(ops: _Operations, module: ModuleType) -> None:
+    cls, calls = module.ConcreteFunction, ops.calls()
+    ops.replace(cls, "_call_flat",
+                ops.told(cls._call_flat, calls.graph_begins, calls.graph_ends))
 
 
-def install_replicas(module: ModuleType) -> None:
-    _patch(module, lambda ops: ops.patch_replicas(module))
+@_group
+def install_replicas(ops: _Operations, module: ModuleType) -> None:
+    thread, calls = module._MirroredReplicaThread, ops.calls()
+    ops.replace(module, "_call_for_each_replica", ops.told(
+        module._call_for_each_replica, calls.replicas_begin, calls.replicas_end))
+    ops.replace(thread, "run", ops.told(thread.run, calls.replica_begins, calls.replica_ends))
 
 
-def install_tracing(module: ModuleType) -> None:
-    _patch(module, lambda ops: ops.patch_tracing(module))
+@_group
+def install_tracing(ops: _Operations, module: ModuleType) -> None:
+    ops.replace(module, "_create_concrete_function",
+                ops.tracing(module._create_concrete_function))
 
 
-def install_iterators(module: ModuleType) -> None:
-    _patch(module, lambda ops: ops.patch_iterators(module))
+@_group
+def install_iterators(ops: _Operations, module: ModuleType) -> None:
+    ops.replace(module.OwnedIterator, "__next__",
+                ops.eager("data", module.OwnedIterator.__next__))
 
 
-def install_tape(module: ModuleType) -> None:
-    _patch(module, lambda ops: ops.patch_tape(module))
+@_group
+def install_tape(ops: _Operations, module: ModuleType) -> None:
+    ops.replace(module.GradientTape, "gradient",
+                ops.eager("backward", module.GradientTape.gradient))
 
 
-def install_trainer(module: ModuleType) -> None:
-    _patch(module, lambda ops: ops.patch_trainer(module))
+@_group
+def install_trainer(ops: _Operations, module: ModuleType) -> None:
+    # Keras after 3.15 calls it Trainer.
+    owner = getattr(module, "TensorFlowTrainer", None) or module.Trainer
+    there = tensorflow_graphs.instances(owner)
+    for make, kind in (("train", "train_step"), ("test", "evaluate"), ("predict", "predict")):
+        ops.name_function(owner, there, f"{make}_function", kind)
 
 
-def install_keras_optimizer(module: ModuleType) -> None:
-    _patch(module, lambda ops: ops.patch_optimizer(module.BaseOptimizer, "apply"))
+@_group
+def install_keras_optimizer(ops: _Operations, module: ModuleType) -> None:
+    ops.patch_optimizer(module.BaseOptimizer, "apply")
 
 
-def install_optimizer(module: ModuleType) -> None:
+@_group
+def install_optimizer(ops: _Operations, module: ModuleType) -> None:
     """tf.compat.v1's."""
-    _patch(module, lambda ops: ops.patch_optimizer(module.Optimizer, "apply_gradients"))
+    ops.patch_optimizer(module.Optimizer, "apply_gradients")
 
 
 def install_context(module: ModuleType) -> None:
@@ -293,8 +278,8 @@ def install_context(module: ModuleType) -> None:
         ours.undo()
         try:
             _open_profile()
-            if _profile is not None:
-                _profile.shows(*(one.device_type for one in context.list_physical_devices()))
+            if _theirs.ours is not None:
+                _theirs.ours.shows(*(one.device_type for one in context.list_physical_devices()))
         except Exception as error:  # ours never stops the program
             _source_state.report_failure("tensorflow", error)
 
@@ -304,8 +289,7 @@ def install_context(module: ModuleType) -> None:
 
 
 def _open_profile() -> None:
-    global _profile
-    if _profile is not None:
+    if _theirs.ours is not None:
         return
     if "TF_DISABLE_PROFILING" in os.environ:
         _record.source_state("tensorflow", _version(), "off", "TF_DISABLE_PROFILING is set")
@@ -313,18 +297,14 @@ def _open_profile() -> None:
     from tensorflow.python.profiler.internal import _pywrap_profiler as module
 
     profiler = _Profiler(module)
-    _profile = profiles.Profile("tensorflow", _version(), profiler.begin, profiler.end)
+    _theirs.ours = profiles.Profile("tensorflow", _version(), profiler.begin, profiler.end)
     _give_way(module)
-    _profile.open()
+    _theirs.ours.open()
 
 
 def _give_way(module: ModuleType) -> None:
     """The program's own profiles go first: TensorFlow knows one at a time."""
     cls = module.ProfilerSession
-
-    def serves(*_: Any, **__: Any) -> None:
-        if _profile is not None:
-            _profile.never_again("off: the program runs a profiler server")
 
     _ours.replace(cls, "start", _record.around(
         cls.start, before=_theirs.begins,
@@ -332,19 +312,15 @@ def _give_way(module: ModuleType) -> None:
     for name in ("export_to_tb", "stop"):
         _ours.replace(cls, name, _record.around(getattr(cls, name), before=_theirs.ends,
                                                 after=_theirs.ended))
-    _ours.replace(module, "start_server", _record.around(module.start_server, before=serves))
+    _ours.replace(module, "start_server", _record.around(
+        module.start_server, before=_theirs.serves))
 
 
 def uninstall() -> None:
     """Puts back everything that was changed."""
-    global _operations, _profile
-    if _profile is not None:
-        _profile.close()
-        _profile = None
+    _theirs.close_ours()
     _ours.undo()
-    if _operations is not None:
-        _operations.undo()
-        _operations = None
+    _shared.undo()
 
 
 withdraw = uninstall  # its sources stay registered all the same

@@ -15,7 +15,7 @@ from typing import Any
 from crosscut import _patches, _record
 from crosscut.adapters import own_profiles
 
-_theirs = own_profiles.Theirs("torch.profiler", lambda: None)
+_theirs = own_profiles.Theirs("torch.profiler")
 _patched = _patches.Patches()
 
 

@@ -13,17 +13,15 @@ has the operations and steps of torch.py.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from crosscut import _record
 from crosscut.adapters import operations, torch
 
 _TRANSFORMERS = {"evaluate": "evaluate", "predict": "predict", "_save_checkpoint": "save",
                  "save_model": "save"}
-_operations: operations.Operations | None = None
+_shared = operations.Shared(operations.Operations)
 
 
 def _trains(*_: Any) -> bool | None:
@@ -31,12 +29,7 @@ def _trains(*_: Any) -> bool | None:
 
 
 def _follow(library: str, root: type, names: dict[str, str]) -> None:
-    global _operations
-    ops = _operations
-    if ops is None:
-        ops = _operations = operations.Operations()
-        version = str(getattr(sys.modules.get(library), "__version__", "") or "")
-        ops.add_source(version)
+    ops = _shared.of(operations.version_of(library), source="")
     missing = [name for name in names if not hasattr(root, name)]
     if missing:
         raise RuntimeError(f"this {library} has no {root.__name__}.{missing[0]}")
@@ -62,9 +55,4 @@ def install_lightning(module: ModuleType) -> None:
     _follow("lightning", module.Trainer, {"save_checkpoint": "save"})
 
 
-def withdraw() -> None:
-    """Puts back everything that was changed."""
-    global _operations
-    if _operations is not None:
-        _operations.undo()
-        _operations = None
+withdraw = _shared.undo

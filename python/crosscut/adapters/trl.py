@@ -15,27 +15,18 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from crosscut import _record
 from crosscut.adapters import operations
 
 _PARTS = {"_generate": "rl.rollout", "_calculate_rewards": "rl.reward", "training_step": "rl.train"}
-_operations: operations.Operations | None = None
+_shared = operations.Shared(operations.Operations)
 
 
-def _shared() -> operations.Operations:
-    global _operations
-    if _operations is None:
-        import trl
-
-        version = str(getattr(trl, "__version__", "") or "")
-        _operations = operations.Operations()
-        _operations.add_source(version)
-        _record.source_state("trl", version, "on", "")
-    return _operations
+def _ours() -> operations.Operations:
+    return _shared.of(operations.version_of("trl"), "trl")
 
 
 def _install(root: type) -> None:
-    ops = _shared()
+    ops = _ours()
     missing = [name for name in _PARTS if not hasattr(root, name)]
     if missing:
         raise RuntimeError(f"this TRL has no {root.__name__}.{missing[0]}")
@@ -59,14 +50,9 @@ def install_rloo(module: ModuleType) -> None:
 
 def install_vllm(module: ModuleType) -> None:
     """After the import of trl.generation.vllm_generation."""
-    ops = _shared()
+    ops = _ours()
     owner = module.VLLMGeneration
     ops.replace(owner, "sync_weights", ops.around(vars(owner)["sync_weights"], "rl.sync"))
 
 
-def withdraw() -> None:
-    """Puts back everything that was changed."""
-    global _operations
-    if _operations is not None:
-        _operations.undo()
-        _operations = None
+withdraw = _shared.undo

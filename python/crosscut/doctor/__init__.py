@@ -35,13 +35,9 @@ def _json(found: list[Finding]) -> str:
 
 def main(arguments: list[str]) -> int:
     """Prints what is found; 1 where something is missing that this machine could have."""
-    parser = Parser(prog="crosscut doctor", description=__doc__)
-    parser.add_argument("--build", action="store_true",
-                        help="build the PyTorch part for the installed torch")
-    parser.add_argument("--clean", action="store_true",
-                        help="empty the cache, and remove what ended processes left in shared "
-                             "memory")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser = Parser(prog="crosscut doctor")  # the command's own table of arguments has the help
+    for option in ("--build", "--clean", "--json"):
+        parser.add_argument(option, action="store_true")
     options = parser.parse_args(arguments)
     told = [*caches.clean()] if options.clean else []
     if options.build or not options.clean:

@@ -16,17 +16,12 @@ from crosscut._command import USAGE, Parser, damaged, exit_code, say
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The command line; exits with 2 where it is wrong."""
-    parser = Parser(
-        prog="crosscut plot", allow_abbrev=False,
-        description="Draw a run's metrics, or those of several runs side by side.")
-    parser.add_argument("runs", nargs="+", metavar="[LABEL=]RUN",
-                        help="run directory, a file that an importer knows, or the result of "
-                             "`crosscut validate --format=json`; LABEL is what the plots call it, "
-                             "by default the path's last part. Runs with one LABEL= are "
-                             "repetitions of one program: their mean is drawn, with its interval")
-    parser.add_argument("-o", "--output", required=True, metavar="DIR",
-                        help="where to write; made if absent")
+    """The command line; exits with 2 where it is wrong. Each run is RUN or LABEL=RUN: a run
+    directory, a file that an importer knows, or the result of `crosscut validate --format=json`.
+    The command's own table of arguments has the help."""
+    parser = Parser(prog="crosscut plot", allow_abbrev=False)
+    parser.add_argument("runs", nargs="+", metavar="[LABEL=]RUN")
+    parser.add_argument("-o", "--output", required=True)
     return parser.parse_args(arguments)
 
 

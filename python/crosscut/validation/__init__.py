@@ -25,21 +25,12 @@ INTERRUPTED = 130
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The command line, with `command` and, as `record`, the options that are not ours; exits with
-    2 where it is wrong."""
-    parser = Parser(
-        prog="crosscut validate", allow_abbrev=False,
-        usage="crosscut validate [OPTIONS] [OPTIONS OF record] -- COMMAND...",
-        description="Run a command recorded and unrecorded in turn: are corrected times true? "
-                    "Exits with 1 if they are not, with 3 if the runs do not show it.")
-    parser.add_argument("--pairs", type=int, default=10, metavar="N",
-                        help="runs of each sort, interleaved ABBA (default 10)")
-    parser.add_argument("--within", type=float, default=5, metavar="PERCENT",
-                        help="how far the corrected time may be off (default 5)")
-    parser.add_argument("--times", metavar="FILE",
-                        help="a JSON file that the command writes, with its own step_median_ns: "
-                             "to compare steps, too")
-    parser.add_argument("--format", type=one_of("format", ("text", "json")), default="text",
-                        metavar="FORMAT", help="text (default) or json")
+    2 where it is wrong. The command's own table of arguments has their help."""
+    parser = Parser(prog="crosscut validate", allow_abbrev=False)
+    parser.add_argument("--pairs", type=int, default=10)
+    parser.add_argument("--within", type=float, default=5)
+    parser.add_argument("--times")
+    parser.add_argument("--format", type=one_of("format", ("text", "json")), default="text")
     own, dashes, command = _split(arguments)
     options, options.record = parser.parse_known_args(own)
     options.command = command

@@ -46,17 +46,6 @@ class Walk {
   const std::map<uint32_t, std::vector<trace::Interval>>& waited_for() const { return waited_for_; }
 
  private:
-  struct Moment {  // what holds from begin_ns to end_ns
-    int64_t begin_ns, end_ns;
-    Cause cause;
-    bool told;  // in the part that is told apart
-    WindowPart part;
-    const KeyInterval* key;
-    const LeadStretch* lead;
-    const RankWait* rank_wait;  // null: none
-    bool has_child;             // a process that this one started lives
-    bool hidden;                // without it, the step would last as long
-  };
   void Visit(const KeyInterval& key);
   const Stretch& StretchAt(int64_t at_ns);  // moves on
   int64_t NextStretch() const {

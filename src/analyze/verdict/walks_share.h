@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "src/analyze/accounting/accounting.h"
+#include "src/analyze/accounting/key_intervals.h"
 #include "src/analyze/collectives/rank_waits.h"
 #include "src/analyze/context.h"
 #include "src/analyze/devices/device_work.h"
 #include "src/analyze/verdict/host_causes.h"
+#include "src/analyze/verdict/lead_states.h"
 #include "src/trace/intervals.h"
 #include "src/trace/trace.h"
 
@@ -29,6 +31,19 @@ inline std::vector<trace::Interval> TimesOf(const Context& context, uint32_t pro
   }
   return UnionOf(std::move(times), WindowOf(context.trace().processes[process]));
 }
+
+// What holds from begin_ns to end_ns.
+struct Moment {
+  int64_t begin_ns, end_ns;
+  Cause cause;
+  bool told;  // in the part that is told apart
+  WindowPart part;
+  const KeyInterval* key;
+  const LeadStretch* lead;
+  const RankWait* rank_wait;  // null: none
+  bool has_child;             // a process that this one started lives
+  bool hidden;                // without it, the step would last as long
+};
 
 struct WalksShare {
   explicit WalksShare(const Context& context)

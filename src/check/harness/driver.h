@@ -39,7 +39,6 @@ class Plugin {
 
   const TP_Profiler& profiler() const { return profiler_; }
   void* handle() const { return handle_; }
-  bool has_push_table() const { return with_push_table_; }
   const TP_ProfilerFns& fns() const { return fns_; }
   const std::string& message() const { return message_; }
 

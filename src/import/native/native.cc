@@ -16,9 +16,7 @@
 #include "src/import/native/native_collected.h"
 #include "src/import/native/native_events.h"
 #include "src/import/native/native_facts.h"
-#include "src/import/native/native_ranks.h"
 #include "src/import/native/native_session.h"
-#include "src/import/native/run_facts.h"
 
 namespace crosscut::import {
 namespace {

@@ -1,7 +1,8 @@
-// Fills the trace's Process with what a recorded process states of itself.
+// Fills the trace with what a run and its recorded processes state of themselves.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "src/format/run_reader.h"
 #include "src/import/native/native_clock.h"
@@ -9,6 +10,10 @@
 #include "src/trace/builder.h"
 
 namespace crosscut::import {
+
+// Of run.json: fills Trace::command (one line that a shell would read as the same words),
+// started_realtime_ns and machine. False where `json` is no JSON object.
+bool FillRun(const std::string& json, trace::Trace* trace);
 
 struct TickRange {
   uint64_t first, last;
@@ -28,5 +33,15 @@ bool EndedWithoutStopping(const trace::Trace& trace, const trace::Process& proce
 // `events` has the ticks of the first and last event.
 void FillWindow(const format::ProcessInfo& info, const NativeSession& session,
                 const NativeClock& clock, TickRange events, trace::Process* process);
+
+// Names a process "rank N" if it states that it is one of several ranks and nobody has set a name
+// for it, which Python's multiprocessing does for all. Its children, which inherit what it states,
+// and its launcher keep their names. An actor of Ray that the program gave no name is "CLASS (rank
+// N)". Requires: parents are linked.
+void NameRanks(trace::Trace* trace);
+
+// Workers of Ray that ended without stopping, but in no operation, count as complete. Returns the
+// gap that tells how many those are, "" where there are none. Requires: tracks are finished.
+std::string ExplainWorkers(trace::Trace* trace);
 
 }  // namespace crosscut::import

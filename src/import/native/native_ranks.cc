@@ -1,5 +1,3 @@
-#include "src/import/native/native_ranks.h"
-
 #include <algorithm>
 #include <string>
 #include <string_view>

@@ -1,11 +1,10 @@
-#include "src/import/native/native_ranks.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "src/import/native/native_facts.h"
 #include "src/trace/text.h"
 
 namespace crosscut::import {

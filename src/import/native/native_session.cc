@@ -49,18 +49,13 @@ class SessionWalk {
 
   Status Take(const format::WordBatch& batch) {
     format::TickReader ticks(batch.base_tick);
-    for (size_t at = 0; at < batch.words.size();) {
-      const size_t n = format::EventLength(batch.words, at);
-      if (n == 0) {
-        session_->damaged_words += batch.words.size() - at;
-        break;
-      }
-      const uint64_t tick = ticks.Next(batch.words[at]);
+    session_->damaged_words += batch.words.size();
+    for (const auto event : format::EventsOf(batch.words)) {
+      session_->damaged_words -= event.size();
+      const uint64_t tick = ticks.Next(event[0]);
       if (session_->first_tick == 0) session_->first_tick = tick;
       session_->last_tick = std::max(session_->last_tick, tick);
-      const auto code = static_cast<uint16_t>(batch.words[at] & format::kCodeMask);
-      TakeEvent(code, tick, batch.words.subspan(at + 1, n - 1));
-      at += n;
+      TakeEvent(static_cast<uint16_t>(event[0] & format::kCodeMask), tick, event.subspan(1));
     }
     return {};
   }

@@ -1,8 +1,7 @@
-#include "src/import/native/run_facts.h"
-
 #include <simdjson.h>
 
 #include "src/base/shell_word.h"
+#include "src/import/native/native_facts.h"
 
 namespace crosscut::import {
 

@@ -3,9 +3,9 @@
 #include <iostream>
 #include <string>
 
-#include "src/report/html.h"
 #include "src/report/testing/sample_report.h"
 #include "src/report/testing/xss_corpus.h"
+#include "src/report/views.h"
 
 int main(int argc, char** argv) {
   using crosscut::report::SampleOptions;

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "src/base/lists.h"
 #include "src/base/quantity.h"
 #include "src/base/time.h"
 
@@ -60,11 +61,8 @@ class Variables {
 std::string With(const std::string& list, const std::string& item, bool front) {
   if (list.empty()) return item;
   std::string rest;
-  for (size_t at = 0; at <= list.size();) {
-    const size_t end = std::min(list.find(':', at), list.size());
-    const std::string part = list.substr(at, end - at);
-    if (part != item) rest += ":" + part;
-    at = end + 1;
+  for (const std::string_view part : base::Split(list, ':')) {
+    if (part != item) rest.append(":").append(part);
   }
   return front ? item + rest : (rest.empty() ? "" : rest.substr(1) + ":") + item;
 }
@@ -149,26 +147,16 @@ class ElfFile {
   static constexpr uint64_t kMostNames = 64 << 20;
 };
 
-// One a line: a regular expression may hold any other character.
-std::string Lines(const std::vector<std::string>& parts) {
-  std::string out;
-  for (const std::string& part : parts) out += (out.empty() ? "" : "\n") + part;
-  return out;
-}
-
 // Paths become absolute: the program may go elsewhere before it loads them.
 void SetPlugins(const RecordOptions& options, Variables& variables) {
-  std::string list = variables.Get("CROSSCUT_PLUGINS");
+  std::vector<std::string> plugins = {variables.Get("CROSSCUT_PLUGINS")};
   for (const std::string& plugin : options.plugins) {
-    if (plugin == kTensorFlowPlugins) {
-      list += (list.empty() ? "" : ":") + plugin;
-      continue;
-    }
     const size_t comma = std::min(plugin.find(','), plugin.size());
     std::error_code error;
     const auto path = std::filesystem::absolute(plugin.substr(0, comma), error);
-    list += (list.empty() ? "" : ":") + path.string() + plugin.substr(comma);
+    plugins.push_back(plugin == kTensorFlowPlugins ? plugin : path.string() + plugin.substr(comma));
   }
+  const std::string list = base::Joined(plugins, ":");
   if (!list.empty()) variables.Set("CROSSCUT_PLUGINS", list);
   if (!options.device_type.empty()) variables.Set("CROSSCUT_DEVICE_TYPE", options.device_type);
   if (options.device_tracer_level != 1) {
@@ -178,13 +166,8 @@ void SetPlugins(const RecordOptions& options, Variables& variables) {
 
 // Whether the list of sources, "" for all, has `name`.
 bool Wanted(const std::string& sources, std::string_view name) {
-  if (sources.empty()) return true;
-  for (size_t at = 0; at <= sources.size();) {
-    const size_t end = std::min(sources.find(',', at), sources.size());
-    if (std::string_view(sources).substr(at, end - at) == name) return true;
-    at = end + 1;
-  }
-  return false;
+  const std::vector<std::string_view> names = base::Split(sources, ',');
+  return sources.empty() || std::find(names.begin(), names.end(), name) != names.end();
 }
 
 // The OpenCL loader calls the layers of its list from the last one to the first: ours is the last
@@ -226,6 +209,12 @@ void HoldPlaces(Variables& variables) {
   }
 }
 
+std::string NumberText(double number) {
+  char text[32];
+  base::WriteNumber(number, text, sizeof text);
+  return text;
+}
+
 void SetOptions(const RecordOptions& options, Variables& variables) {
   variables.RemoveOurs();
   variables.Set("CROSSCUT_RUN", options.run_dir);
@@ -238,9 +227,7 @@ void SetOptions(const RecordOptions& options, Variables& variables) {
   if (options.allocations) variables.Set("CROSSCUT_ALLOCATIONS", "1");
   if (options.memory_mib > 0) variables.Set("CROSSCUT_MEMORY", std::to_string(options.memory_mib));
   if (options.control_percent >= 0) {
-    char text[32];
-    base::WriteNumber(options.control_percent, text, sizeof text);
-    variables.Set("CROSSCUT_CONTROL_STEPS", text);
+    variables.Set("CROSSCUT_CONTROL_STEPS", NumberText(options.control_percent));
   }
   if (options.shapes) variables.Set("CROSSCUT_SHAPES", "1");
   if (options.scalars) variables.Set("CROSSCUT_SCALARS", "1");
@@ -251,12 +238,9 @@ void SetOptions(const RecordOptions& options, Variables& variables) {
   if (options.dormant || options.keep_seconds > 0 || stops) {
     variables.Set("CROSSCUT_DORMANT", options.dormant ? "1" : "0");
   }
-  if (options.keep_seconds > 0) {
-    char text[32];
-    base::WriteNumber(options.keep_seconds, text, sizeof text);
-    variables.Set("CROSSCUT_KEEP", text);
-  }
-  if (!options.wrap.empty()) variables.Set("CROSSCUT_WRAP", Lines(options.wrap));
+  if (options.keep_seconds > 0) variables.Set("CROSSCUT_KEEP", NumberText(options.keep_seconds));
+  // One a line: a regular expression may hold any other character.
+  if (!options.wrap.empty()) variables.Set("CROSSCUT_WRAP", base::Joined(options.wrap, "\n"));
   SetPlugins(options, variables);
   for (const auto& [name, value] : options.environment) variables.Set(name, value);
 }
@@ -360,16 +344,13 @@ PreparedEnvironment PrepareEnvironment(const std::vector<std::string>& current,
 
 std::string FindInPath(const std::string& name, const std::string& path) {
   if (name.find('/') != std::string::npos) return Exists(name) ? name : "";
-  for (size_t at = 0; at <= path.size();) {
-    const size_t end = std::min(path.find(':', at), path.size());
-    const std::string folder = end == at ? "." : path.substr(at, end - at);
-    const std::string file = folder + "/" + name;
+  for (const std::string_view folder : base::Split(path, ':')) {
+    const std::string file = std::string(folder.empty() ? "." : folder) + "/" + name;
     struct stat facts;
     if (stat(file.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) &&
         access(file.c_str(), X_OK) == 0) {
       return file;
     }
-    at = end + 1;
   }
   return "";
 }

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <deque>
 
+#include "src/base/capture.h"
 #include "src/base/time.h"
 #include "src/verbs/recording/signal_witness.h"
 
@@ -28,13 +29,6 @@ struct SignalState {
   sigset_t mask;
   struct sigaction child;
 };
-
-std::vector<char*> Pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
-  out.push_back(nullptr);
-  return out;
-}
 
 SignalState BlockSignals() {
   SignalState old;
@@ -169,8 +163,8 @@ Result<CommandEnd> RunCommand(const std::vector<std::string>& argv,
                               const std::vector<std::string>& environment,
                               const std::function<void()>& each_second,
                               const std::function<void(pid_t)>& started) {
-  std::vector<char*> arguments = Pointers(argv);
-  std::vector<char*> variables = Pointers(environment);
+  std::vector<char*> arguments = base::Pointers(argv);
+  std::vector<char*> variables = base::Pointers(environment);
   int report[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, report) != 0) {
     return Status::Io(std::string("cannot make a pair of sockets: ") + strerror(errno));
@@ -204,7 +198,7 @@ Result<CommandEnd> RunCommand(const std::vector<std::string>& argv,
 
 CommandEnd BecomeCommand(const std::vector<std::string>& argv,
                          const std::vector<std::string>& environment) {
-  execvpe(argv[0].c_str(), Pointers(argv).data(), Pointers(environment).data());
+  execvpe(argv[0].c_str(), base::Pointers(argv).data(), base::Pointers(environment).data());
   CommandEnd end;
   end.exec_errno = errno;
   end.wait_status = StatusWhereNotStarted(end.exec_errno);

@@ -3,6 +3,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
+#include <system_error>
+
 #include "src/format/reap.h"
 #include "src/format/ring_search.h"
 
@@ -39,10 +42,10 @@ std::string PlaceOfRun(const std::string& run_dir, int folder) {
       named.st_ino == opened.st_ino) {
     return run_dir;
   }
-  char place[4096];
-  const std::string link = "/proc/self/fd/" + std::to_string(folder);
-  const ssize_t length = readlink(link.c_str(), place, sizeof place);
-  return length > 0 ? std::string(place, static_cast<size_t>(length)) : run_dir;
+  std::error_code error;
+  const auto place =
+      std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(folder), error);
+  return error ? run_dir : place.string();
 }
 
 bool RemoveRingsOfRemovedRun(int folder) {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "src/base/launcher.h"
+#include "src/base/lists.h"
 
 namespace crosscut::verbs {
 namespace {
@@ -35,20 +36,15 @@ Result<std::string> Rank() {
       if (IsNumber(rank) && (!with_size || IsNumber(Value(from.size)))) return rank;
     }
   }
-  std::string names;
-  for (const base::RankVariables& from : base::kRankVariables) {
-    names += std::string(names.empty() ? "" : ", ") + from.rank;
-  }
-  return Status::Invalid("no launcher has set a rank here (" + names + ")");
+  const auto name = [](const base::RankVariables& from) { return from.rank; };
+  return Status::Invalid("no launcher has set a rank here (" +
+                         base::Joined(base::kRankVariables, ", ", name) + ")");
 }
 
 Result<std::string> Job() {
   if (std::string job = BatchJob(); !job.empty()) return job;
-  std::string names;
-  for (const char* variable : kJobs) {
-    names += std::string(names.empty() ? "" : ", ") + variable;
-  }
-  return Status::Invalid("no scheduler has set a job's id here (" + names + ")");
+  return Status::Invalid("no scheduler has set a job's id here (" + base::Joined(kJobs, ", ") +
+                         ")");
 }
 
 Result<std::string> Host() {

@@ -1,6 +1,5 @@
 #include "src/verbs/recording/start_problem.h"
 
-#include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "src/base/file.h"
+#include "src/base/lists.h"
 #include "src/base/nearest.h"
 #include "src/base/shell_word.h"
 #include "src/verbs/recording/record_environment.h"
@@ -63,14 +64,9 @@ std::string RunnerOf(const std::string& path, const std::string& folders) {
 // Names in the folders of PATH. Whether they can be started is asked only of the nearest.
 std::vector<std::string> NamesIn(const std::string& path) {
   std::set<std::string> names;
-  for (size_t at = 0; at < path.size();) {
-    const size_t end = std::min(path.find(':', at), path.size());
-    DIR* folder = opendir(path.substr(at, end - at).c_str());
-    while (const dirent* entry = folder == nullptr ? nullptr : readdir(folder)) {
-      names.insert(entry->d_name);
-    }
-    if (folder != nullptr) closedir(folder);
-    at = end + 1;
+  for (const std::string_view folder : base::Split(path, ':')) {
+    const auto there = base::NamesIn(std::string(folder));
+    if (there.ok()) names.insert(there->begin(), there->end());
   }
   return {names.begin(), names.end()};
 }
@@ -94,11 +90,9 @@ int StartError(const std::string& name, const std::string& path) {
     return S_ISDIR(facts.st_mode) || access(name.c_str(), X_OK) != 0 ? EACCES : 0;
   }
   if (!FindInPath(name, path).empty()) return 0;
-  for (size_t at = 0; at <= path.size();) {
-    const size_t end = std::min(path.find(':', at), path.size());
-    const std::string folder = end == at ? "." : path.substr(at, end - at);
+  for (const std::string_view part : base::Split(path, ':')) {
+    const std::string folder(part.empty() ? "." : part);
     if (!name.empty() && stat((folder + "/" + name).c_str(), &facts) == 0) return EACCES;
-    at = end + 1;
   }
   return ENOENT;
 }

@@ -1,4 +1,4 @@
-// The first and largest part of the report: each process's time by operation and layer.
+// The parts of the document of a run that have a file of their own.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,13 @@
 
 namespace crosscut::report {
 
-// Adds the sections to `out`.
+// Adds the first and largest part: each process's time by operation and layer.
 void AddTime(const ReportData& data, const DocumentOptions& options, Document* out);
+
+// Adds the section "Verdict", what bounds the program and what its window consists of: at most
+// twelve lines of a terminal, from the tables verdict, requests, step_changes, beside_steps,
+// window_parts and part_work. Adds nothing where the run has no verdict.
+void AddVerdict(const ReportData& data, Document* out);
 
 // The text of a grid's cell; "-" for analyze::kMissing.
 std::string TimeText(int64_t ns);
