@@ -1,5 +1,6 @@
 #include "python/ext/record_steps.h"
 
+#include <frameobject.h>
 #include <stddef.h>
 #include <unistd.h>
 
