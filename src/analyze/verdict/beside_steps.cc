@@ -166,7 +166,7 @@ Table BesideStepsTable(const trace::Trace& trace, const Context& context) {
                   Integer("observed_ns"), Integer("more_ns"), Text("most_in"), Text("line"),
                   Integer("samples"), Text("finding"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    const std::string process = context.process_label({p});
+    const std::string& process = context.process_label({p});
     const auto of_process = works.find(process);
     if (of_process == works.end()) continue;
     const int64_t window_ns = accounting.processes[p].overlap.window_ns;
