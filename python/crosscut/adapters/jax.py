@@ -146,7 +146,7 @@ def install_jit(module: ModuleType) -> None:
 def install_callbacks(module: ModuleType) -> None:
     """The program's Python that a compiled function calls is Python, wherever it runs: on the
     thread that called the function, or on one of XLA's."""
-    ops, span = _shared(), _record.span("callback", _PYTHON)
+    ops, span = _shared.of(_version()), _record.span("callback", _PYTHON)
     for name in ("pure_callback_impl", "io_callback_impl", "debug_callback_impl"):
         if function := vars(module).get(name):
             ops.replace(module, name, ops.around(function, span=span))
