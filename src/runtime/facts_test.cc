@@ -463,6 +463,7 @@ TEST_F(FactsTest, SourcesKeepWhatWasToldOfThemIntoEveryLog) {
             (std::vector<Words>{{0x26, probe - 1, 1, 2, 3, 4, 5}, {0x26, probe, 6, 7, 8, 9, 10}}));
 }
 
+#ifndef __SANITIZE_THREAD__  // its vfork() is a fork()
 TEST_F(FactsTest, StartsOfProgramsAreMarkedAndWhatTheyCostIsToldOnce) {
   ASSERT_NE(crosscut_preload_starts, nullptr);
   const auto child_starts = [](int times) {
@@ -505,6 +506,7 @@ TEST_F(FactsTest, StartsOfProgramsAreMarkedAndWhatTheyCostIsToldOnce) {
     EXPECT_EQ(std::count(costs.begin(), costs.end(), cost), 1);
   }
 }
+#endif
 
 TEST_F(FactsTest, AProfileIsAFileThatAFactNames) {
   EXPECT_EQ(crosscut_collected("jax", "xspace", "abc", 3, 1, 2), CROSSCUT_ENOTRUNNING);

@@ -8,7 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <regex>
 #include <vector>
 
 #include "src/base/descriptors.h"
@@ -97,7 +96,7 @@ TEST_F(RecordRunTest, WithoutANameItsFolderHasTheProgramsAndTheTimeAndIsForItsOw
         << outcome->run_dir;
     const std::string date =
         outcome->run_dir.substr(head.size(), outcome->run_dir.size() - head.size() - end.size());
-    EXPECT_TRUE(std::regex_match(date, std::regex("[0-9]{8}-[0-9]{6}"))) << date;
+    EXPECT_THAT(date, testing::MatchesRegex("[0-9]{8}-[0-9]{6}"));
     EXPECT_LE(before, date);
     EXPECT_LE(date, Date());
     EXPECT_EQ(Mode(folder_ / "crosscut-runs"), 0755u);
