@@ -165,6 +165,25 @@ TEST_F(CuptiHandOver, TellsNothingOfProfilersWhereNothingIsAttached) {
   EXPECT_TRUE(host.lost.empty());
 }
 
+// Hosts give up a plugin whose flush does not return, and CUPTI has taken seconds to answer.
+TEST_F(CuptiHandOver, AttachesOnAThreadOfItsOwnWheneverThatIs) {
+  announcer.Begin([] {});
+  Start();
+  cupti.refuse = {{"GetVersion", CUPTI_ERROR_UNKNOWN}};
+  announcer.End([] {});
+  std::atomic<bool> is_on_the_hosts{false};
+  cupti.meanwhile = [&, host_thread = std::this_thread::get_id()](const std::string& function) {
+    if (function == "Subscribe") is_on_the_hosts = std::this_thread::get_id() == host_thread;
+  };
+  cupti.refuse.clear();
+  session_->Flush();
+  while (!session_->AwaitAttachment()) {
+  }
+  EXPECT_TRUE(session_->is_attached());
+  EXPECT_FALSE(is_on_the_hosts);
+  session_->Stop();
+}
+
 // A record that comes between the flush and the end of its kind takes a buffer of ours.
 TEST_F(CuptiHandOver, LeavesNoBufferOfOursToTheProgramsProfiler) {
   TheirProfiler theirs(&cupti, Kind::kRecordsOnly);
@@ -256,6 +275,31 @@ TEST_F(CuptiHandOver, WhatCameDuringALongCallIsDoneAfterIt) {
   EXPECT_EQ(host.events.size(), 1u);
   EXPECT_EQ(host.lost.size(), 1u);
   EXPECT_THAT(host.Last().message, HasSubstr("CUPTI did not answer before a profiler"));
+  Start();
+  session_->Stop();
+  EXPECT_EQ(host.Last().state, "on") << host.Last().message;
+}
+
+TEST_F(CuptiHandOver, ASessionThatEndsMeanwhileIsNotTakenUpAgainBehindTheProfile) {
+  Start();
+  std::atomic<bool> is_in{false}, goes_on{false};
+  cupti.meanwhile = [&](const std::string& function) {
+    if (function != "ActivityFlushAll" || is_in.exchange(true)) return;
+    while (!goes_on) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  std::thread other(
+      [&] { session_->OtherProfiler("torch.profiler", CROSSCUT_PROFILERS_CHANGING, 1); });
+  while (!is_in) std::this_thread::yield();
+  session_->Stop();
+  EXPECT_THAT(host.Last().message, HasSubstr("ended while another profiler was being given"));
+  goes_on = true;
+  other.join();
+  session_->OtherProfiler("torch.profiler", CROSSCUT_PROFILERS_NONE, 2);
+  while (!session_->AwaitAttachment()) {
+  }
+  EXPECT_FALSE(session_->is_attached());
+  EXPECT_TRUE(cupti.kinds.empty());
+  EXPECT_FALSE(cupti.is_subscribed());
 }
 
 // ---- Any schedule ------------------------------------------------------------------------------

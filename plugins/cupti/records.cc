@@ -137,6 +137,12 @@ uint64_t Records::SourceNode(const CUpti_Activity* record, size_t offset) const 
   return node;
 }
 
+bool Records::HasTimes(int64_t begin_ns, int64_t end_ns) {
+  const bool has = begin_ns > 0 && end_ns >= begin_ns;
+  counts_.lost += has ? 0 : 1;
+  return has;
+}
+
 bool Records::PushWork(const Work& work, const Pauses& paused) {
   uint64_t launch = launches_->Find(work.correlation);
   const bool in_loop = work.graph != 0 && work.correlation == 0;
@@ -150,9 +156,8 @@ bool Records::PushWork(const Work& work, const Pauses& paused) {
     ++counts_.paused;
     return false;
   }
-  // CUPTI says so of work whose times it could not take.
-  const bool timed = work.begin_ns > 0 && work.end_ns >= work.begin_ns;
-  const uint32_t track = timed ? tracks_.ForSpan(work.stream, work.begin_ns, work.end_ns) : 0;
+  if (!HasTimes(work.begin_ns, work.end_ns)) return false;
+  const uint32_t track = tracks_.ForSpan(work.stream, work.begin_ns, work.end_ns);
   if (track == 0) {
     ++counts_.lost;
     return false;
@@ -259,8 +264,9 @@ void Records::PushGraph(const CUpti_Activity* record, const Pauses& paused) {
 // The wait itself is a span of the thread that waits; this says for what.
 void Records::PushSynchronisation(const CUpti_Activity* record) {
   const auto& wait = *As<SynchronisationRecord>(record);
+  if (!HasTimes(Signed(wait.start), Signed(wait.end))) return;
   const uint32_t track = tracks_.ForInstant(tracks_.KnownStream(wait.contextId, wait.streamId));
-  if (track == 0 || wait.start == 0) return;
+  if (track == 0) return;
   host_->instant(host_->host, track, texts_.Synchronisation(wait.type), Signed(wait.start));
   Arg(texts_.keys().wait_ns, Signed(wait.end - wait.start));
   ArgUnless(-1, texts_.keys().event, static_cast<int32_t>(wait.cudaEventId));
@@ -268,7 +274,7 @@ void Records::PushSynchronisation(const CUpti_Activity* record) {
 
 void Records::PushOverhead(const CUpti_Activity* record) {
   const auto& overhead = *As<OverheadRecord>(record);
-  if (overhead.end < overhead.start) return;
+  if (!HasTimes(Signed(overhead.start), Signed(overhead.end))) return;
   const uint64_t ns = overhead.end - overhead.start;
   counts_.overhead_ns += ns;
   const uint32_t track = tracks_.ForOverhead();

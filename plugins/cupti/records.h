@@ -86,6 +86,8 @@ class Records {
   void PushGraph(const CUpti_Activity* record, const Pauses& paused);
   void PushSynchronisation(const CUpti_Activity* record);
   void PushOverhead(const CUpti_Activity* record);
+  // Zeros are CUPTI's word for times that it could not take. Those without are counted.
+  bool HasTimes(int64_t begin_ns, int64_t end_ns);
   // The span with its arrow and its ids; false where it is left out.
   bool PushWork(const Work& work, const Pauses& paused);
   uint64_t SourceNode(const CUpti_Activity* record, size_t offset) const;

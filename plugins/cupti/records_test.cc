@@ -188,10 +188,18 @@ TEST_F(CuptiRecords, ThatHaveNoTimesAreLost) {
   Start();
   cupti.Put(FakeCupti::Kernel(0, 0, 0));
   cupti.Put(FakeCupti::Kernel(0, now + 10, now));
+  CUpti_ActivitySynchronization wait = {};
+  wait.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
+  wait.start = static_cast<uint64_t>(now);
+  wait.end = wait.start - 500;
+  cupti.Put(wait);
+  CUpti_ActivityOverhead overhead = {};
+  overhead.kind = CUPTI_ACTIVITY_KIND_OVERHEAD;
+  cupti.Put(overhead);
   Stop();
   EXPECT_TRUE(host.events.empty());
-  EXPECT_EQ(host.LostInAll(), 2u);
-  EXPECT_THAT(host.Last().message, HasSubstr("2 records had no usable times"));
+  EXPECT_EQ(host.LostInAll(), 4u);
+  EXPECT_THAT(host.Last().message, HasSubstr("4 records had no usable times"));
 }
 
 TEST_F(CuptiRecords, WithoutARecordedLaunchHaveNoArrow) {

@@ -70,6 +70,7 @@ bool Session::TakeTurn(int64_t patience_ns) {
 }
 
 void Session::EndTurn() {
+  if (is_over_.exchange(false) && started_) StopInTurn();
   const std::lock_guard lock(attach_mutex_);
   has_turn_ = false;
   turn_free_.NotifyAll();
@@ -79,6 +80,7 @@ void Session::Start() {
   if (!TakeTurn(kPatienceNs)) {
     return Tell("failed", "the session began while another profiler was being given CUPTI");
   }
+  is_over_.store(false);
   if (started_) StopInTurn();
   HearOfOthers();
   StartInTurn();
@@ -93,6 +95,7 @@ void Session::StartInTurn() {
   is_away_ = has_tried_ = false;
   away_ns_ = deaf_since_ns_ = deaf_ns_ = 0;
   hand_overs_ = away_launches_ = cut_calls_ = 0;
+  unanswered_.store(0);
   if (theirs_ == CROSSCUT_PROFILERS_NONE) who_[0] = '\0';
   metrics_.Renew();
   metrics_.Ask(host_, ReadMetricOptions(host_, complaint_, sizeof complaint_), options_.flows);
@@ -151,6 +154,7 @@ bool Session::AwaitAttachment(bool abandon) {
 void Session::Stop() {
   if (!TakeTurn(kStopPatienceNs)) {
     calls_.Set(Calls::kOff);
+    is_over_.store(true);
     return Tell("failed", "the session ended while another profiler was being given CUPTI");
   }
   StopInTurn();
@@ -200,16 +204,12 @@ void Session::Flush() {
   HearOfOthers();
   if (started_ && AwaitAttachment()) {
     if (!has_api_ && FindLibrary(Search::kLoadedOnly)) {
-      if (theirs_ == CROSSCUT_PROFILERS_NONE) {
-        Attach();
-      } else {
-        has_tried_ = false;
-        Follow();
-      }
-    } else if (is_away_ && theirs_ == CROSSCUT_PROFILERS_NONE) {
-      Attach();
+      has_tried_ = false;
+      theirs_ == CROSSCUT_PROFILERS_NONE ? BeginAttachment() : Follow();
+    } else if (theirs_ == CROSSCUT_PROFILERS_NONE) {
+      TakeBack();
     }
-    if (is_attached()) {
+    if (AwaitAttachment() && is_attached()) {
       if (subscriber_ == nullptr) HearAgain();
       const MetricOptions metrics = ReadMetricOptions(host_, complaint_, sizeof complaint_);
       const bool other_metrics = !metrics_.Knows(metrics);

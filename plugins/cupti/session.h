@@ -37,8 +37,8 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Attaches, on a thread of its own: CUPTI has taken seconds to answer, and hosts do not wait so
-  // long. Returns when that is done or after kPatienceNs.
+  // Attaches, as Flush() may, on a thread of its own: CUPTI has taken seconds to answer, and hosts
+  // do not wait so long. Returns when that is done or after kPatienceNs.
   void Start();
   // Waits for an attachment as long again; one that comes later yet undoes itself.
   void Stop();
@@ -136,6 +136,8 @@ class Session {
   } asked_;
   const char* told_state_ = nullptr;
   char told_[512] = {};
+  // Stop() had no turn -> EndTurn(): who has it ends the session.
+  std::atomic<bool> is_over_{false};
   // From here to without_: the attaching thread's while there is one, else the caller's.
   bool has_api_ = false, started_ = false, prepared_ = false;
   std::atomic<bool> attached_{false};

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 GROUP = "crosscut.plugins"
 TENSORFLOW = "tensorflow-plugins"
 _OURS = "/libcrosscut_tensorflow.so"  # of no device
+HANDED_OVER_SECONDS = 0.3  # after that there is what was complete: they are flushed at 5 Hz
 
 
 def find() -> None:

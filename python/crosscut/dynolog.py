@@ -28,7 +28,7 @@ import threading
 import time
 import uuid
 
-from crosscut import _record
+from crosscut import _plugins, _record
 
 _DAEMON = "dynolog"
 _TYPE_BYTES = 32
@@ -319,6 +319,7 @@ class Answers:
         (tick, ns), key = _now(), _key_of(self._run, pid)
         if key is None:
             return _say(f"process {pid}: it has no log in {self._run}")
+        time.sleep(_plugins.HANDED_OVER_SECONDS)
         with self._exporting, tempfile.TemporaryDirectory(prefix="crosscut-dynolog-") as folder:
             part = os.path.join(folder, "run")
             from crosscut import _read

@@ -16,10 +16,8 @@ from typing import Protocol
 import torch
 
 import crosscut
-from crosscut import _read, _record, _source_state, _sources
+from crosscut import _plugins, _read, _record, _source_state, _sources
 from crosscut.adapters import torch as adapter
-
-_HANDED_OVER_SECONDS = 0.3  # plugins hand over what is complete five times a second
 
 
 class Asked(Protocol):
@@ -222,7 +220,7 @@ class Window:
         if self._asked.device is None or self._pid != os.getpid():
             return
         if torch.cuda.is_available() or os.environ.get("CROSSCUT_PLUGINS"):
-            time.sleep(max(0.0, self._ended + _HANDED_OVER_SECONDS - time.monotonic()))
+            time.sleep(max(0.0, self._ended + _plugins.HANDED_OVER_SECONDS - time.monotonic()))
 
 
 def _leave_window() -> None:

@@ -30,7 +30,7 @@ struct Hooks {
 
 // Which plugins a session wants, as TensorFlow's own options say it.
 struct Gate {
-  bool device_tracer = true;  // false at device tracer level 0
+  int device_tracer_level = 1;  // 0: none
   char device_type[64] =
       {};  // "": all; else a plugin's own type, or one of TensorFlow's DeviceType
   bool Wants(const char* plugin_type) const;

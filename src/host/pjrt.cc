@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <algorithm>
 #include <new>
 
 #include "src/host/status.h"
@@ -27,7 +28,8 @@ Driver* Of(const TP_Profiler* profiler) { return static_cast<Driver*>(profiler->
 
 // Field 5 (version) = 1, 2 (host tracer level) = 2, 3 (device tracer level).
 void Encode(int device_tracer_level, Driver* driver) {
-  const char bytes[] = {5 << 3, 1, 2 << 3, 2, 3 << 3, static_cast<char>(device_tracer_level & 3)};
+  const auto level = static_cast<char>(std::clamp(device_tracer_level, 0, 127));
+  const char bytes[] = {5 << 3, 1, 2 << 3, 2, 3 << 3, level};
   memcpy(driver->options, bytes, sizeof bytes);
   driver->options_size = sizeof bytes;
 }
@@ -130,14 +132,14 @@ bool Refuse(Refusal* refusal, const char* why) {
 
 }  // namespace
 
-bool RegisterPjrt(const crosscut_pjrt_api* (*get)(), int device_tracer_level, Registration* out,
+bool RegisterPjrt(const crosscut_pjrt_api* (*get)(), const Gate& gate, Registration* out,
                   Refusal* refusal) {
   const crosscut_pjrt_profiler_api* api = FindProfiler(get());
   if (api == nullptr) return Refuse(refusal, "this PJRT plugin brings no profiler");
   if (!Complete(*api)) return Refuse(refusal, "its PLUGIN_Profiler_Api lacks functions");
   auto* driver = new (std::nothrow) Driver{api, {}, 0};
   if (driver == nullptr) return Refuse(refusal, "no memory");
-  Encode(device_tracer_level, driver);
+  Encode(gate.device_tracer_level, driver);
   snprintf(out->device_type, sizeof out->device_type, "PJRT");
   out->profiler = {TP_PROFILER_STRUCT_SIZE, driver, out->device_type};
   out->fns = {TP_PROFILER_FNS_STRUCT_SIZE, nullptr, &Start, &Stop, &Collect};

@@ -3,14 +3,16 @@
 #pragma once
 
 #include "crosscut/pjrt_profiler.h"
+#include "src/host/hooks.h"
 #include "src/host/registration.h"
 
 namespace crosscut::host {
 
 // Finds the profiler of the PJRT_Api that `get` returns and fills `out` with functions that drive
 // it: an instance per session, made at start and destroyed when its data was fetched or the next
-// session starts. False: `refusal` says what is missing. `out` must not move afterwards.
-bool RegisterPjrt(const crosscut_pjrt_api* (*get)(), int device_tracer_level, Registration* out,
+// session starts. It is told the device tracer level of `gate`. False: `refusal` says what is
+// missing. `out` must not move afterwards.
+bool RegisterPjrt(const crosscut_pjrt_api* (*get)(), const Gate& gate, Registration* out,
                   Refusal* refusal);
 
 }  // namespace crosscut::host

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "src/host/status.h"
@@ -20,12 +21,14 @@ size_t grows_by = 0;  // at each call
 int sessions = 0;     // that live
 crosscut_pjrt_profiler* last = nullptr;
 bool asked_the_dead = false;
+std::string asked_for;  // a ProfileOptions
 
 void DestroyError(crosscut_pjrt_error_args*) {}
 void Message(crosscut_pjrt_message_args*) {}
 crosscut_pjrt_error* Code(crosscut_pjrt_code_args*) { return nullptr; }
 crosscut_pjrt_error* Create(crosscut_pjrt_create_args* args) {
   ++sessions;
+  asked_for.assign(args->options, args->options_size);
   args->profiler = last = new crosscut_pjrt_profiler;
   return nullptr;
 }
@@ -58,8 +61,8 @@ class PjrtTest : public testing::Test {
     grows_by = 0;
     asked_the_dead = false;
     Refusal refusal;
-    EXPECT_TRUE(
-        RegisterPjrt([]() -> const crosscut_pjrt_api* { return &all; }, 1, &plugin_, &refusal));
+    EXPECT_TRUE(RegisterPjrt([]() -> const crosscut_pjrt_api* { return &all; },
+                             Gate{.device_tracer_level = 3}, &plugin_, &refusal));
     plugin_.fns.start(&plugin_.profiler, status_.get());
   }
   // The bytes that it has, of which as many were written as fit into `room`.
@@ -94,6 +97,10 @@ TEST_F(PjrtTest, ASessionWhoseDataGrewIsAskedAgainAndThenDestroyed) {
   EXPECT_EQ(sessions, 0);
   EXPECT_FALSE(asked_the_dead);
   EXPECT_EQ(status_.code(), TF_OK);
+}
+
+TEST_F(PjrtTest, ASessionHasTheLevelThatWasAskedFor) {
+  EXPECT_EQ(asked_for.substr(asked_for.size() - 2), "\x18\x03");  // device_tracer_level
 }
 
 TEST_F(PjrtTest, ASessionThatIsOverIsNotAskedAgain) {

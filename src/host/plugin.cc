@@ -69,7 +69,7 @@ const Types* Find(std::span<const Types> types, const char* name) {
 }  // namespace
 
 bool Gate::Wants(const char* plugin_type) const {
-  if (!device_tracer) return false;
+  if (device_tracer_level == 0) return false;
   if (device_type[0] == '\0' || strcasecmp(device_type, "unspecified") == 0) return true;
   const Types* asked = Find(kAsked, device_type);
   if (asked == nullptr) return strcasecmp(device_type, plugin_type) == 0;
@@ -111,7 +111,7 @@ bool Plugin::Begin() {
 }
 
 void Plugin::Post(Command command) {
-  if (Overdue() || quarantined_.load() || (ending_.load() && command != kEnd)) return;
+  if (quarantined_.load() || (ending_.load() && command != kEnd)) return;
   const record::Lock lock(&mutex_);
   if (command_count_ < kCommands) {
     commands_[command_count_++] = command;
@@ -265,8 +265,7 @@ bool Plugin::Next(Command* command) {
 void Plugin::Do(Command command) {
   switch (command) {
     case kStart: return DoStart();
-    case kStopAndCollect: return DoStop(/*keep=*/true);
-    case kStopAndDrop: return DoStop(/*keep=*/false);
+    case kStop: return DoStop();
     case kFlush: return DoFlush();
     case kEnd: Destroy(); quarantined_.store(true);  // without a word: nothing is wrong
   }
@@ -320,10 +319,9 @@ void Plugin::Load() {
   around_->hooks.loaded();
   const Status status(library_.handle);  // outlives what may be thrown
   const auto enter = [&] {
-    registered =
-        library_.init != nullptr
-            ? Register(library_, pushes_.extension(), status, &registration_, &refusal)
-            : RegisterPjrt(library_.pjrt, around_->gate.device_tracer, &registration_, &refusal);
+    registered = library_.init != nullptr
+                     ? Register(library_, pushes_.extension(), status, &registration_, &refusal)
+                     : RegisterPjrt(library_.pjrt, around_->gate, &registration_, &refusal);
   };
   if (!Invoke(kLoadCall, around_->limits.load, enter)) return;
   if (!registered) {
@@ -380,7 +378,7 @@ void Plugin::DoFlush() {
   (void)Invoke(kFlushCall, around_->limits.flush, [&] { callbacks->flush(callbacks->self); });
 }
 
-void Plugin::DoStop(bool keep) {
+void Plugin::DoStop() {
   if (state_ != kStarted) return;
   DoFlush();
   if (quarantined_.load()) return;
@@ -394,7 +392,7 @@ void Plugin::DoStop(bool keep) {
   CheckHygiene(before);
   if (answer.code != TF_OK) {
     Tell("failed", "stop: %s: %s", CodeName(answer.code), answer.message);
-  } else if (keep) {
+  } else {
     Collect();
   }
   pushes_.Accept(false);

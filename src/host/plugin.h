@@ -27,9 +27,9 @@ class Plugin {
 
   // Starts the thread, which loads the file. False: no thread.
   bool Begin();
-  // Ask and return. Stop: collects what there is, or, without `keep`, drops it.
+  // Ask and return. Stop collects what there is.
   void Start() { Post(kStart); }
-  void Stop(bool keep) { Post(keep ? kStopAndCollect : kStopAndDrop); }
+  void Stop() { Post(kStop); }
   void Flush() { Post(kFlush); }
   // Runs its destroy functions; what is asked for later is not done.
   void End();
@@ -50,7 +50,7 @@ class Plugin {
   void AfterFork();
 
  private:
-  enum Command : uint8_t { kStart, kStopAndCollect, kStopAndDrop, kFlush, kEnd };
+  enum Command : uint8_t { kStart, kStop, kFlush, kEnd };
   enum State : uint8_t { kLoading, kReady, kStarted, kFailed };
   enum Call : uint8_t {
     kNone,
@@ -74,7 +74,7 @@ class Plugin {
   void Do(Command command);
   void Load();
   void DoStart();
-  void DoStop(bool keep);
+  void DoStop();
   void DoFlush();
   // Calls `body` with the plugin's callbacks on a thread of the program's.
   template <class Body>

@@ -75,7 +75,7 @@ void Registry::Start() {
 
 void Registry::Stop() {
   if (!Mine()) return;
-  for (int i = 0; i < count_; ++i) plugins_[i]->Stop(/*keep=*/true);
+  for (int i = 0; i < count_; ++i) plugins_[i]->Stop();
 }
 
 void Registry::End() {

@@ -210,7 +210,7 @@ class RegistryRun : public RegistryTest {
       plugin.Start();
       settle();
       EXPECT_EQ(kept(), started) << mode;
-      plugin.Stop(/*keep=*/true);
+      plugin.Stop();
       settle();
       EXPECT_FALSE(kept()) << mode;
     }

@@ -27,7 +27,7 @@ void RunBeforePluginsGo() { (void)atexit(&EndPlugins); }
 host::Gate GateFromEnvironment() {
   host::Gate gate;
   const char* level = secure_getenv("CROSSCUT_DEVICE_TRACER_LEVEL");
-  gate.device_tracer = level == nullptr || atoi(level) != 0;
+  if (level != nullptr) gate.device_tracer_level = atoi(level);
   const char* type = secure_getenv("CROSSCUT_DEVICE_TYPE");
   if (type != nullptr) strncpy(gate.device_type, type, sizeof gate.device_type - 1);
   return gate;

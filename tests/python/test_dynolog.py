@@ -14,7 +14,7 @@ import time
 import pytest
 
 import crosscut
-from crosscut import dynolog
+from crosscut import _read, dynolog
 
 PACKAGE = pathlib.Path(crosscut.__file__).parent.parent
 CROSSCUT = pathlib.Path(crosscut.__file__).parent / "bin" / "crosscut"
@@ -279,6 +279,20 @@ try:
 except ChildProcessError:
     print("no child")
 """
+
+
+def test_a_file_has_what_plugins_hand_over_behind_its_window(tmp_path, fabric, monkeypatch):
+    cuts = []
+    monkeypatch.setattr(_read, "cut_run", lambda _run, _key, parts, *_: cuts.append(
+        (parts[0][3], time.monotonic_ns())))
+    monkeypatch.setattr(dynolog, "_key_of", lambda _run, _pid: "p1")
+    window = dynolog.Window("ACTIVITIES_DURATION_MSECS=1\n"
+                            f"ACTIVITIES_LOG_FILE={tmp_path}/trace.json")
+    answers = dynolog.Answers(str(tmp_path), "true")
+    answers._cut(os.getpid(), window, dynolog._now())
+    answers.close()
+    [(end, cut)] = cuts
+    assert cut - end > 200_000_000  # they are flushed five times a second
 
 
 def test_a_process_that_adopts_orphans_gets_no_child(tmp_path, fabric):

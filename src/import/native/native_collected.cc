@@ -99,7 +99,7 @@ class Collected {
   CollectedInto into_;
   DeviceNumbers devices_;
   std::map<int64_t, int64_t> python_lines_;
-  std::map<std::string, std::map<std::pair<int64_t, size_t>, trace::TrackBuilder*>> tracks_;
+  std::map<std::string, HostTracks> tracks_;  // by source
 };
 
 }  // namespace

@@ -485,18 +485,23 @@ TEST_F(Native, TakesInTheProfilesThatSourcesCollected) {
   const int64_t kernel = plane.EventName("kernel");
   plane.AddLine(1, "Queue 1", kEpoch + 200).Event(kernel, 0, 50'000);
   plane.AddLine(2, "Queue 2", 300).Event(kernel, 1'000, 7'000);  // from the profile's begin
+  // Lines of two planes have the same id.
+  for (const char* name : {"/host:compiler", "/host:runtime"}) {
+    xspace::PlaneWriter& host = space.AddPlane(1, name);
+    host.AddLine(1, "worker", kEpoch + 500).Event(host.EventName("call"), 0, 20'000);
+  }
   space.AddWarning("5 kernels were dropped");
   std::ofstream(dir_ / "p1.chip-0.xplane.pb") << *space.Finish() << std::string(16, '\0');
   const trace::Trace trace = Read();
   std::vector<std::pair<int64_t, int64_t>> spans;
   for (const trace::Track& track : trace.tracks) {
-    if (track.kind != trace::TrackKind::kDevice) continue;
     for (size_t i = 0; i < track.spans.size(); ++i) {
       spans.emplace_back(track.spans.begin_ns[i], track.spans.end_ns[i]);
     }
   }
-  EXPECT_THAT(spans, testing::UnorderedElementsAre(std::pair<int64_t, int64_t>{200, 250},
-                                                   std::pair<int64_t, int64_t>{401, 408}));
+  using Span = std::pair<int64_t, int64_t>;
+  EXPECT_THAT(spans, testing::UnorderedElementsAre(Span{200, 250}, Span{401, 408}, Span{500, 520},
+                                                   Span{500, 520}));
   EXPECT_THAT(trace.gaps, testing::Contains(testing::HasSubstr("gone")));
   EXPECT_THAT(trace.gaps, testing::Contains(testing::HasSubstr("evil")));
   EXPECT_THAT(

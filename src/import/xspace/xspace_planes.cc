@@ -213,7 +213,9 @@ trace::TrackBuilder* XSpacePlanes::TrackFor(const Plane& plane, const Line& line
   const bool device = IsDevicePlane(plane.name);
   trace::TrackBuilder* known = nullptr;
   trace::TrackBuilder** slot = &known;
-  if (!device && placement_.tracks != nullptr) slot = &(*placement_.tracks)[{line.id, lane}];
+  if (!device && placement_.tracks != nullptr) {
+    slot = &(*placement_.tracks)[{std::string(plane.name), line.id, lane}];
+  }
   if (*slot != nullptr) return *slot;
   *slot =
       &builder_->AddTrack(process_, device ? trace::TrackKind::kDevice : trace::TrackKind::kThread);

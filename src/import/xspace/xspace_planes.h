@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "src/import/file_steps.h"
@@ -28,6 +28,9 @@ class DeviceNumbers {
   std::map<int64_t, std::string> kinds_;                 // by number: the plane's name before it
 };
 
+// By plane, line and lane: lines of two planes may have the same id.
+using HostTracks = std::map<std::tuple<std::string, int64_t, size_t>, trace::TrackBuilder*>;
+
 // Where the events of a space are placed in the trace.
 struct Placement {
   int64_t offset_ns = 0;    // trace time = the space's time - this
@@ -38,9 +41,8 @@ struct Placement {
   // Lines of Python's threads, and the threads' ids. The process has already recorded there where
   // Python calls the framework, so the framework's own events get no layer there.
   std::map<int64_t, int64_t> python_lines = {};
-  // Host tracks of the parts of one profile, by line and lane: the next part continues them. Null:
-  // none.
-  std::map<std::pair<int64_t, size_t>, trace::TrackBuilder*>* tracks = nullptr;
+  // Of the parts of one profile: the next part continues them. Null: none.
+  HostTracks* tracks = nullptr;
 };
 
 // The stat as an argument of what the track began last; bytes are none.
