@@ -176,6 +176,26 @@ def test_repeated_runs_are_drawn_as_their_mean_with_its_interval(tmp_path):
     assert totals["ppo", "agent", "train"] == pytest.approx(rows["train"]["spread"]["wall_ns"])
 
 
+def test_what_is_no_amount_is_the_mean_of_the_runs_that_have_it(tmp_path):
+    sources = []
+    for i, last in enumerate(("step", "evaluation", "step")):
+        path = tmp_path / f"{i}.txt"
+        steps = "".join(f"step {kind} {at} {at + 1000} number={at}\n"
+                        for at, kind in zip(range(0, 6000, 1000), ["step"] * 5 + [last]))
+        path.write_text(f"# crosscut trace\nprocess p{i} pid={i + 1} name=agent window=0..6000\n"
+                        f"thread main base=python lead\n{steps}device gpu0 stream=7\n"
+                        "span kernel 0 600 device\n")
+        sources.append(sheets.Source(f"ppo #{i + 1}", str(path), "ppo"))
+    made = {sheet.name: sheet for sheet in sheets.make(sources)}
+    figure = figures.metric(made["TotalTimeSec.summary"])
+    assert bars(figure)["recorded"] == pytest.approx([6e-6]), "once, whatever kinds there are"
+    assert bars(figure, 1)["mean ± std"] == pytest.approx([1e-6, 1e-6])
+    figure = figures.utilization(repeats.merged(made["device_utilization"]))
+    assert bars(figure)["a device is busy"] == pytest.approx([10.0] * 4)
+    assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == [
+        f"\neach {ms} ms" for ms in (1, 10, 100, 1000)]
+
+
 def test_processes_of_one_name_keep_bars_of_their_own_in_repeated_runs():
     rows = [{"run": run, "group": "ppo", "process": f"{run} {ordinal}", "name": "worker",
              "ordinal": ordinal, "operation": "train", "layers": "python", "device": False,

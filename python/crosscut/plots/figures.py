@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -141,8 +142,10 @@ def _unit(column: str) -> str:
 def metric(sheet: Sheet) -> Figure:
     """The whole window, recorded and corrected; beside it the mean step with its spread."""
     column = sheet.columns[3]
-    whole = {(row["run"], row["process"]): row for row in sheet.rows}
-    windows = _longest(list(whole.values()), column)
+    once = {(row["run"], row["process"]): row for row in sheet.rows}  # of the kinds of its steps
+    whole = repeats.merged(replace(sheet, columns=sheet.columns[:5], rows=list(once.values()))).rows
+    windows = _longest(whole, column)
+    sheet = repeats.merged(sheet)
     steps = [row for row in sheet.rows if row["steps"]]
     drawn = _longest(steps, "mean")
     figure, axes = _figure(max(len(windows), len(drawn)), 2 if steps else 1)
@@ -426,7 +429,8 @@ DRAWINGS: dict[str, Callable[[Sheet], Figure]] = {
 }
 DRAWINGS["timeline"] = timelines.draw
 # Those that draw every run, or merge repeated ones themselves.
-OF_SINGLE_RUNS = frozenset(("timeline", "venn", "layers", "costs", "calibration", "validation"))
+OF_SINGLE_RUNS = frozenset(("metric", "timeline", "venn", "layers", "costs", "calibration",
+                            "validation"))
 
 
 def write(sheet: Sheet, folder: str, runs: Sequence[str]) -> None:

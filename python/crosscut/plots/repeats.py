@@ -14,16 +14,17 @@ from crosscut.plots.sheets import Row, Sheet
 _T = (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281)
 
 
+def student(degrees: int) -> float:
+    """What makes a standard error with so many degrees of freedom half of a 95 % interval."""
+    z = 1.959964
+    return _T[degrees - 1] if degrees <= len(_T) else \
+        z + (z ** 3 + z) / (4 * degrees) + (5 * z ** 5 + 16 * z ** 3 + 3 * z) / (96 * degrees ** 2)
+
+
 def half_width(values: Sequence[float]) -> float:
     """Half of the 95 % interval of the mean of independent repetitions; 0 for one alone."""
     n = len(values)
-    if n < 2:
-        return 0.0
-    degrees = n - 1
-    z = 1.959964
-    t = _T[degrees - 1] if degrees <= len(_T) else \
-        z + (z ** 3 + z) / (4 * degrees) + (5 * z ** 5 + 16 * z ** 3 + 3 * z) / (96 * degrees ** 2)
-    return t * statistics.stdev(values) / math.sqrt(n)
+    return student(n - 1) * statistics.stdev(values) / math.sqrt(n) if n > 1 else 0.0
 
 
 def repetitions(sheet: Sheet) -> dict[str, int]:
@@ -40,8 +41,9 @@ def _process(row: Row) -> str:
 
 def merged(sheet: Sheet) -> Sheet:
     """The sheet with a row for each group of runs in place of one for each run: numbers are means,
-    and `row["spread"]` has their half_width() by column. Rows belong together whose texts are equal
-    and whose processes have one place among those of their name. What one run lacks counts as 0."""
+    and `row["spread"]` has their half_width() by column. Rows belong together whose texts are
+    equal and whose processes have one place among those of their name. What one run lacks counts
+    as 0, but in means, percentiles and ratios, of which there is none then."""
     count = repetitions(sheet)
     if all(n == 1 for n in count.values()):
         return sheet
@@ -49,10 +51,13 @@ def merged(sheet: Sheet) -> Sheet:
     for row in sheet.rows:
         texts = tuple(row[name] for name in sheet.columns
                       if name not in ("run", "process", "parent") and isinstance(row[name], str))
-        key = (row["group"], row["ordinal"], row.get("device"), *texts)
+        key = (row["group"], row["ordinal"], *(row.get(name) for name in _KEYS), *texts)
         together.setdefault(key, []).append(row)
     return replace(sheet, rows=[_mean(rows, count[rows[0]["group"]], sheet.columns)
                                 for rows in together.values()])
+
+
+_KEYS = ("device", "sample_ns")  # numbers that tell rows apart
 
 
 def _mean(rows: list[Row], runs: int, columns: Sequence[str]) -> Row:
@@ -62,9 +67,10 @@ def _mean(rows: list[Row], runs: int, columns: Sequence[str]) -> Row:
     for column in columns:
         values = [row[column] for row in rows
                   if isinstance(row[column], (int, float)) and not isinstance(row[column], bool)]
-        if column == "device" or not values:
+        if column in _KEYS or not values:
             continue
-        values += [0.0] * (runs - len(rows))
+        if column.endswith("ns") or column in ("count", "entries"):
+            values += [0.0] * (runs - len(rows))
         out[column] = statistics.fmean(values)
         out["spread"][column] = half_width(values)
     return out

@@ -6,16 +6,15 @@ why each figure is taken so.
 
 from __future__ import annotations
 
-import itertools
 import math
-import random
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from crosscut.plots.repeats import student
 
 FEWEST_RUNS_FOR_COVERAGE = 20
 LEAST_COVERAGE = 0.85
-MOST_ORDERS = 1 << 12
 MOST_PAIRS_TOLD = 10_000
 
 
@@ -45,30 +44,20 @@ class Summary:
 
 
 def neighbours_band(unrecorded: Sequence[float]) -> float | None:
-    """How far from 1 the median ratio of neighbouring unrecorded runs lies by chance alone.
+    """How far from 1 the median ratio of so many pairs lies by chance, in 95 of 100 measurements,
+    if both runs of each are unrecorded. None under two runs.
 
-    Neighbours (first and second, third and fourth, ...) are divided by each other, which of the two
-    by which is left to chance: 95 % of the outcomes lie within the result. None under two runs; the
-    last of an odd number is left out. There are half as many such pairs as runs, so it is a little
-    wider than chance in the comparison with recorded runs.
+    How neighbours differ (first and second, third and fourth, ...) tells that; the last of an odd
+    number is left out. It holds for normal noise, for skewed noise and for hiccups.
     """
-    pairs = list(zip(unrecorded[::2], unrecorded[1::2]))
-    if not pairs:
-        return None
-    away = sorted(abs(statistics.median(b / a if turned else a / b
-                                        for (a, b), turned in zip(pairs, order)) - 1)
-                  for order in _orders(len(pairs)))
-    return away[math.ceil(0.95 * len(away)) - 1]
+    apart = [abs(math.log(b / a)) for a, b in zip(unrecorded[::2], unrecorded[1::2])]
+    return math.expm1(statistics.fmean(apart) * _reach(len(unrecorded))) if apart else None
 
 
-def _orders(pairs: int) -> Iterator[Sequence[bool]]:
-    """All ways to turn so many pairs around, or a good many of them, the same each time."""
-    if 1 << pairs <= MOST_ORDERS:
-        yield from itertools.product((False, True), repeat=pairs)
-        return
-    generator = random.Random(1)
-    for _ in range(MOST_ORDERS):
-        yield [generator.random() < 0.5 for _ in range(pairs)]
+def _reach(pairs: int) -> float:
+    """The band of so many pairs, on a log scale, by the mean of what neighbours differ by. The root
+    of pi / 2 makes a standard deviation of that, and again of a mean's error a median's."""
+    return student(pairs // 2) * math.pi / 2 / math.sqrt(pairs)
 
 
 def coverage(recorded: Sequence[Corrected], truth_ns: float, more_ns: float) -> float:
@@ -120,12 +109,13 @@ def summarize(unrecorded: Sequence[float], recorded: Sequence[Corrected]) -> Sum
 def misses(summary: Summary, pairs: int, within: float) -> list[str]:
     """Why the corrected time is not true, as sentences; empty where nothing shows that.
 
-    It is not where it is off by more than `within` and what unrecorded runs differ by; and,
-    from FEWEST_RUNS_FOR_COVERAGE pairs on, where the intervals do not hold the truth often enough.
+    It is not where it is off by more than `within` and what unrecorded runs differ by, which one
+    pair does not show; and, from FEWEST_RUNS_FOR_COVERAGE pairs on, where the intervals do not hold
+    the truth often enough.
     """
     out = []
-    band = summary.aa_band or 0.0
-    if abs(summary.error) > within + band:
+    band = summary.aa_band
+    if band is not None and abs(summary.error) > within + band:
         out.append(f"off by {summary.error:+.2%}, more than {within:.2%} plus the A/A band of "
                    f"{band:.2%}")
     if pairs >= FEWEST_RUNS_FOR_COVERAGE and summary.covered_with_spread < LEAST_COVERAGE:
@@ -136,18 +126,15 @@ def misses(summary: Summary, pairs: int, within: float) -> list[str]:
 
 def not_shown(summary: Summary, pairs: int, within: float) -> list[str]:
     """Why the runs show neither that it is off by at most `within` nor that it is not, as sentences
-    that say how many pairs would; empty where they show one of them.
-
-    The band shrinks with the root of the number of pairs.
-    """
+    that say how many pairs would; empty where they show one of them."""
     if summary.aa_band is None:
         return ["the A/A band is not known from one pair"]
     error, band = abs(summary.error), summary.aa_band
     if error + band <= within or error - band > within:
         return []
-    off = f"off by {summary.error:+.2%}, give or take an A/A band of {band:.2%}, where " \
-          f"{within:.2%} is claimed; "
-    apart = abs(within - error)
-    if band > apart * math.sqrt(MOST_PAIRS_TOLD / pairs):
-        return [f"{off}more than {MOST_PAIRS_TOLD} pairs would show it"]
-    return [f"{off}about {math.ceil(pairs * (band / apart) ** 2 - 1e-6)} pairs would show it"]
+    # What _reach() has to become.
+    reach = _reach(pairs) * math.log1p(abs(within - error)) / math.log1p(band)
+    enough = next((f"about {n}" for n in range(pairs, MOST_PAIRS_TOLD) if _reach(n) <= reach),
+                  f"more than {MOST_PAIRS_TOLD}")
+    return [f"off by {summary.error:+.2%}, give or take an A/A band of {band:.2%}, where "
+            f"{within:.2%} is claimed; {enough} pairs would show it"]

@@ -1,9 +1,11 @@
 #include "src/analyze/accounting/accounting.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <utility>
 
+#include "src/analyze/tables.h"
 #include "src/analyze/testing/test_trace.h"
 
 namespace crosscut::analyze {
@@ -37,7 +39,7 @@ TEST(MeanInflation, HasWhatControlStepsPayAsWell) {
 }
 
 // Steps of 1,000 ns, 900 of 1,000 profiled, each with one probe that costs 40 in control steps too.
-TEST(Accounting, WhatControlStepsPayTooIsCountedByStep) {
+TEST(Accounting, WhatControlStepsPayTooIsCountedByStepAndSubtractedFromAll) {
   testing::TestTrace t;
   const trace::ProcessId process = t.Process("p", 0, 1'100'000);
   const trace::TrackId lead = t.Lead(process);
@@ -45,7 +47,7 @@ TEST(Accounting, WhatControlStepsPayTooIsCountedByStep) {
     const int64_t begin = 100 + step * 1000;
     const uint8_t level = step % 10 == 3 ? 0 : 1;
     t.Step(process, begin, begin + 1000, level, step % 10 == 3 || step % 10 == 4);
-    t.Operation(lead, "tasks", begin + 200, begin + 700);
+    if (level != 0) t.Operation(lead, "tasks", begin + 200, begin + 700);
   }
   trace::Trace& trace = t.Finish();
   const trace::StringId probe = trace.strings.Intern("mark");
@@ -57,6 +59,42 @@ TEST(Accounting, WhatControlStepsPayTooIsCountedByStep) {
   EXPECT_NEAR(inflation.unswitched_low_ns, 10, 0.1);
   EXPECT_NEAR(inflation.unswitched_high_ns, 80, 0.1);
   EXPECT_EQ(inflation.estimated_ns, 0);  // so these marks say nothing of the scale
+  const ProcessAccount& account = accounting.processes[0];
+  EXPECT_NEAR(static_cast<double>(account.correction.estimated_ns), 1000 * 40, 1);
+  EXPECT_NEAR(static_cast<double>(account.high.estimated_ns), 1000 * 10, 1);
+  const Context context(trace);
+  const Table overhead = *ComputeTable(trace, context, "overhead");
+  EXPECT_EQ(overhead.integers("count")[0], 900);
+  EXPECT_NEAR(static_cast<double>(overhead.integers("total_ns")[0]), 1000 * 40, 1);
+  EXPECT_NEAR(static_cast<double>(overhead.integers("subtracted_ns")[0]), 1000 * 40, 1);
+  const Integers corrected = ComputeTable(trace, context, "steps")->integers("corrected_ns");
+  EXPECT_THAT(corrected, ::testing::Each(960));
+}
+
+// Control steps take 12 us longer than unrecorded ones of 300 us, and profiled ones 6 us more.
+TEST(Accounting, TheIntervalOfCorrectedStepsHoldsThoseOfNoRecording) {
+  testing::TestTrace t;
+  const trace::ProcessId process = t.Process("p", 0, 400'000'000);
+  const trace::TrackId lead = t.Lead(process);
+  const trace::NameId op = t.Name("op", trace::Kind::kSpan, trace::Layer::kFramework, false, "op");
+  int64_t at = 0;
+  for (int step = 0; step < 1000; ++step) {
+    const uint8_t level = step % 20 < 3 ? 0 : 1;
+    const int64_t end = at + (level == 0 ? 312'000 : 318'000);
+    t.Step(process, at, end, level, step % 20 == 0 || step % 20 == 3);
+    if (level != 0) t.Span(lead, at + 10'000, end - 10'000, op);
+    at = end;
+  }
+  trace::Trace& trace = t.Finish();
+  trace.processes[0].probes.push_back(
+      {trace.names[op.value].probe, 2'000'000, 0, 1'900'000, 2'100'000, 9});
+  const Context context(trace);
+  const Table steps = *ComputeTable(trace, context, "steps");
+  EXPECT_NEAR(static_cast<double>(steps.integers("corrected_ns")[10]), 312'000, 2'000);
+  EXPECT_LT(steps.integers("corrected_low_ns")[10], 300'000);
+  EXPECT_GT(steps.integers("corrected_low_ns")[10], 290'000);
+  const Table operations = *ComputeTable(trace, context, "processes");
+  EXPECT_LT(operations.integers("corrected_low_ns")[0], 400'000'000 - 1000 * 15'000);
 }
 
 TEST(Accounting, OperationsAreCountedInStepsThatHaveThemRecorded) {

@@ -122,13 +122,24 @@ Scale ScaleOf(const Inflation& inflation, const Calibration& calibration) {
 Estimates EstimatesOf(const Inflation& inflation, const Scale& scale, const trace::Process& process,
                       const ProcessOverlap& overlap) {
   Switched after, control;
+  double unswitched = 0, profiled = 0;
   for (const StepCell& cell : overlap.steps) {
+    if (!process.steps[cell.step].control() && cell.layers != kOursAlone) {
+      unswitched += static_cast<double>(cell.unswitched_ps) / 1000;
+      profiled += static_cast<double>(cell.ns);
+      profiled -= scale.value * static_cast<double>(cell.probe_ps) / 1000;
+    }
     if (!process.steps[cell.step].after_switch) continue;
     Switched& sum = process.steps[cell.step].control() ? control : after;
     (cell.layers == kOursAlone ? sum.timed_ns : sum.ns) += static_cast<double>(cell.ns);
     sum.probe_ns += static_cast<double>(cell.probe_ps) / 1000;
   }
   Estimates out = {{scale.value}, {scale.low}, {scale.high}};
+  const double in_control = profiled > 0 ? std::min(1.0, unswitched / profiled) : 0;
+  for (Estimate* one : {&out.value, &out.low, &out.high}) one->in_control = in_control;
+  if (inflation.checked) {
+    out.high.floor = ControlFloor(inflation) * inflation.control_step_ns / inflation.step_ns;
+  }
   for (const LevelInflation& level : inflation.levels) {
     if (!IsSwitchArm(level.level)) continue;
     const bool to_control = level.level == kToControlArm;
@@ -160,23 +171,27 @@ double SwitchedShare(const Estimate& estimate, const Cell& cell) {
   return cell.control ? estimate.to_control : estimate.after_switch;
 }
 
+double UnswitchedNs(const Estimate& estimate, const Cell& cell) {
+  const double unseen = cell.part == WindowPart::kControl ? estimate.in_control : 0;
+  return estimate.unswitched *
+         (static_cast<double>(cell.unswitched_ps) / 1000 + unseen * static_cast<double>(cell.ns));
+}
+
+double CostNs(const Estimate& estimate, const Cell& cell) {
+  const auto ns = static_cast<double>(cell.ns);
+  if (cell.layers == kOursAlone) return ns;
+  const bool in_step = cell.part == WindowPart::kSteps || cell.part == WindowPart::kControl ||
+                       cell.part == WindowPart::kLeftOut;
+  const double probes = cell.control ? 0 : static_cast<double>(cell.probe_ps) / 1000;
+  return SwitchedShare(estimate, cell) * static_cast<double>(cell.switched_ns) +
+         estimate.scale * probes + UnswitchedNs(estimate, cell) +
+         (in_step ? estimate.floor * ns : 0);
+}
+
 Correction Correct(const std::vector<Cell>& cells, const Estimate& estimate) {
-  std::vector<double> exact(cells.size());
+  std::vector<double> exact;
   double sum = 0;
-  for (size_t i = 0; i < cells.size(); ++i) {
-    const auto switched = static_cast<double>(cells[i].switched_ns);
-    if (cells[i].layers == kOursAlone) {
-      exact[i] = static_cast<double>(cells[i].ns);
-    } else {
-      exact[i] = SwitchedShare(estimate, cells[i]) * switched;
-      if (!cells[i].control) {
-        exact[i] += (estimate.scale * static_cast<double>(cells[i].probe_ps) +
-                     estimate.unswitched * static_cast<double>(cells[i].unswitched_ps)) /
-                    1000;
-      }
-    }
-    sum += exact[i];
-  }
+  for (const Cell& cell : cells) sum += exact.emplace_back(CostNs(estimate, cell));
   Correction out;
   out.estimated_ns = std::llround(sum);
   const std::vector<int64_t> estimates = WholeNumbers(exact, out.estimated_ns);

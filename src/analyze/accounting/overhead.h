@@ -104,23 +104,29 @@ Scale ScaleOf(const Inflation& inflation, const Calibration& calibration);
 // What Crosscut cost, estimated from counts and times: `scale` times the probes' calibrated cost,
 // `unswitched` times what they cost that no control step shows, and in addition these parts of the
 // time in the first steps after a switch: `after_switch` of profiled steps, `to_control` of control
-// steps.
+// steps. Of control steps, which record no probes, the part `in_control` is taken for what they
+// cost there, times `unswitched`. `floor` of all steps may be what control steps cost beside that.
 struct Estimate {
   double scale = 1;
   double after_switch = 0, to_control = 0;
   double unswitched = 1;
+  double in_control = 0, floor = 0;
 };
 // An estimate with its 95 % bounds; `low`: Crosscut cost the least.
 struct Estimates {
   Estimate value, low, high;
 };
 // A switch costs what the comparison of first steps with other control steps says, and no part of
-// it is below 0. It costs nothing where they could not be compared.
+// it is below 0. It costs nothing where they could not be compared. Only `high` has a floor.
 Estimates EstimatesOf(const Inflation& inflation, const Scale& scale, const trace::Process& process,
                       const ProcessOverlap& overlap);
 
 // The part of the cell's time in first steps after a switch that the switch took.
 double SwitchedShare(const Estimate& estimate, const Cell& cell);
+// What probes cost in the cell that control steps have, too, in nanoseconds.
+double UnswitchedNs(const Estimate& estimate, const Cell& cell);
+// All that Crosscut cost in the cell, in nanoseconds; may be more than its time.
+double CostNs(const Estimate& estimate, const Cell& cell);
 
 // raw - estimate, cell by cell.
 struct Correction {
@@ -129,8 +135,7 @@ struct Correction {
   int64_t unplaced_ns = 0;            // what did not fit into its cell
 };
 // Rounds to whole nanoseconds by largest remainder: sum(raw) - sum(corrected) + unplaced =
-// estimated. In control cells, which have no probes, only switches are Crosscut's cost; time in
-// layer overhead alone is its cost entirely.
+// estimated. Time in layer overhead alone is Crosscut's cost entirely.
 Correction Correct(const std::vector<Cell>& cells, const Estimate& estimate);
 
 struct Bounds {

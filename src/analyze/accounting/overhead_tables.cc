@@ -29,11 +29,23 @@ struct ProbeSums {
   std::vector<ProbeSum> switched, unswitched;
 };
 
+// What probes cost that control steps have, too, by the part of it that is recorded.
+double WithControl(const ProcessAccount& account) {
+  double recorded = 0, all = 0;
+  for (const Cell& cell : account.overlap.cells) {
+    if (cell.layers == kOursAlone) continue;
+    recorded += static_cast<double>(cell.unswitched_ps) / 1000;
+    all += UnswitchedNs(account.estimates.value, cell);
+  }
+  return recorded > 0 ? all / recorded : 1;
+}
+
 void AddProcess(const trace::Process& p, const Accounting& a, const ProcessAccount& account,
                 ProbeSums* all_sums) {
   std::vector<ProbeSum>& sums = all_sums->switched;
   const Scale& scale = account.scale;
   const ProbeCosts costs = CostsOf(p, a.names);
+  const double with_control = WithControl(account);
   for (size_t i = 1; i < a.names.probes.size(); ++i) {
     const ProbeCounts& n = account.overlap.probes[i];
     const trace::ProbeCost& cost = costs[i];
@@ -51,10 +63,10 @@ void AddProcess(const trace::Process& p, const Accounting& a, const ProcessAccou
     ProbeSum& more = all_sums->unswitched[i];
     more.known = true;
     more.count += n.lead + n.waited + n.other;
-    more.inside += all * static_cast<double>(cost.unswitched_ps);
-    more.low += all * static_cast<double>(cost.unswitched_low_ps);
-    more.high += all * static_cast<double>(cost.unswitched_high_ps);
-    more.subtracted += static_cast<double>(n.unswitched_in_cells_ps);
+    more.inside += with_control * all * static_cast<double>(cost.unswitched_ps);
+    more.low += with_control * all * static_cast<double>(cost.unswitched_low_ps);
+    more.high += with_control * all * static_cast<double>(cost.unswitched_high_ps);
+    more.subtracted += with_control * static_cast<double>(n.unswitched_in_cells_ps);
   }
 }
 

@@ -580,12 +580,13 @@ TEST(Correction, FindsTheUnrecordedTimesOfAProgramWhoseTruthIsKnown) {
       static_cast<double>(std::accumulate(subtracted.begin(), subtracted.end(), 0LL)),
       static_cast<double>(processes.integers("wall_ns")[0] - processes.integers("corrected_ns")[0]),
       2);
-  // A run without Crosscut lies within what runs differ by and the scale's own bounds.
+  // A run without Crosscut lies within what runs differ by and the scale's own bounds; below, also
+  // within the 5 % that control steps of 150 us may be longer themselves.
   const auto truth = 150'000.0 * static_cast<double>(steps.rows());
   const auto low = static_cast<double>(processes.integers("corrected_low_ns")[0]) / truth;
   const auto high = static_cast<double>(processes.integers("corrected_high_ns")[0]) / truth;
-  EXPECT_LT(low, 1 - 0.019);
-  EXPECT_GT(low, 1 - 0.03);
+  EXPECT_LT(low, 1 - 0.05);
+  EXPECT_GT(low, 1 - 0.05 - 0.03);
   EXPECT_GT(high, 1 + 0.019);
   EXPECT_LT(high, 1 + 0.03);
 }

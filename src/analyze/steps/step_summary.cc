@@ -74,15 +74,12 @@ std::vector<ComparedSteps> CompareSteps(const trace::Process& process,
   return out;
 }
 
-double CorrectedNs(const trace::Step& step, const StepCell& cell, const Estimate& estimate) {
-  if (cell.layers == kOursAlone) return 0;
-  const bool control = step.control();
-  const double switched = control ? estimate.to_control : estimate.after_switch;
-  const double left = (step.after_switch ? 1 - switched : 1) * static_cast<double>(cell.ns);
-  if (control) return left;
-  return left - (estimate.scale * static_cast<double>(cell.probe_ps) +
-                 estimate.unswitched * static_cast<double>(cell.unswitched_ps)) /
-                    1000;
+double CorrectedNs(const trace::Step& step, const StepCell& of, const Estimate& estimate) {
+  Cell cell = {0, of.layers, of.ns, of.probe_ps, step.after_switch ? of.ns : 0};
+  cell.part = step.control() ? WindowPart::kControl : WindowPart::kSteps;
+  cell.control = step.control();
+  cell.unswitched_ps = of.unswitched_ps;
+  return static_cast<double>(of.ns) - CostNs(estimate, cell);
 }
 
 Table StepSummaryTable(const trace::Trace& trace, const Context& context) {
