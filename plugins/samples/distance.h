@@ -8,8 +8,8 @@
 namespace crosscut::samples {
 
 // Of a process: 300 samples in the first 3 s, then a three hundredth of the time that is sampled,
-// up to a limit. The steps have as many of their own, whatever imports took before them: samples
-// are unwanted for the first time in a control step, and then it begins anew.
+// up to a limit. The steps have as many of their own, in their first 1.2 s, whatever imports took
+// before them: samples are unwanted for the first time in a control step, and then it begins anew.
 class Distance {
  public:
   // Sampling begins at `now_ns`; no sample was wanted for `unwanted_ns` so far.
@@ -25,11 +25,13 @@ class Distance {
       has_steps_ = true;
     }
     const int64_t sampled_ns = now_ns - begun_ns_ - (unwanted_ns - unwanted_before_ns_);
-    return std::min(most_ns, std::max(kNearestNs, sampled_ns / kSamplesAtFirst));
+    const int64_t nearest_ns = has_steps_ ? kNearestInStepsNs : kNearestNs;
+    return std::min(most_ns, std::max(nearest_ns, sampled_ns / kSamplesAtFirst));
   }
 
  private:
-  static constexpr int64_t kSamplesAtFirst = 300, kNearestNs = 10'000'000;
+  static constexpr int64_t kSamplesAtFirst = 300;
+  static constexpr int64_t kNearestNs = 10'000'000, kNearestInStepsNs = 4'000'000;
 
   int64_t begun_ns_ = 0, unwanted_before_ns_ = 0;
   bool has_steps_ = false;

@@ -21,7 +21,8 @@ TEST(Distance, BeginsAnewWithTheFirstControlStepAndNoOtherOne) {
   Distance distance;
   distance.Begin(0, 0);
   EXPECT_EQ(distance.At(9 * kSecond, 0, kMost), 30 * kMs);
-  EXPECT_EQ(distance.At(10 * kSecond, kMs, kMost), 10 * kMs);
+  EXPECT_EQ(distance.At(10 * kSecond, kMs, kMost), 4 * kMs);
+  EXPECT_EQ(distance.At(11 * kSecond + 200 * kMs, kMs, kMost), 4 * kMs);
   // What the next ones take is no time that is sampled.
   EXPECT_EQ(distance.At(20 * kSecond, 4 * kSecond + kMs, kMost), 20 * kMs);
 }

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "inner_frame.h"
@@ -193,6 +194,11 @@ std::vector<PythonThread> PythonStacks::Threads() {
     if (tid > 0) threads.push_back({at, tid});
     at = state.prev;
   }
+  // Before CPython 3.12 the state of a thread that has not begun yet has the id of who started it.
+  const auto earlier = [](const auto& a, const auto& b) { return a.tid < b.tid; };
+  const auto alike = [](const auto& a, const auto& b) { return a.tid == b.tid; };
+  std::stable_sort(threads.begin(), threads.end(), earlier);
+  threads.erase(std::unique(threads.begin(), threads.end(), alike), threads.end());
   return threads;
 }
 

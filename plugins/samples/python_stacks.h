@@ -25,7 +25,7 @@ class PythonStacks {
   bool Init(const char** problem);
 
   // From here on without the GIL, on one thread that is not the main one.
-  // Threads that have a state of the main interpreter.
+  // Threads that have a state of the main interpreter, each once.
   std::vector<PythonThread> Threads();
   // The thread's functions, the innermost kMostFrames. Empty where the thread runs no Python, or
   // has ended.

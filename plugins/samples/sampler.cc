@@ -168,7 +168,8 @@ void Sampler::AfterFork() {
   if (!has_thread_) return;
   has_thread_ = false;  // what that thread had in hand is left as it is
   const char* problem = "";
-  if (stacks_.Init(&problem)) Switch(wanted_.on());
+  if (!stacks_.Init(&problem)) return Fail(problem);
+  Switch(wanted_.on());
 }
 
 }  // namespace crosscut::samples

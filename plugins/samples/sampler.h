@@ -2,7 +2,8 @@
 // process is doing. It sends no signal, stops nobody and never holds the GIL.
 //
 // A sample is an instant "[sample]" on this thread, with the sampled thread's id, how long ago the
-// sample was taken, how much of that thread's time it stands for (since the sample before it), for
+// sample was taken, how much of that thread's time it stands for (since the sample before it, or
+// the last look at which it was not there), for
 // how long of that the thread was ready without a processor (where the kernel tells), the functions
 // of Python outermost first, the line of the program's own code among them, whether the thread has
 // the GIL, and where native code was: a library and an offset in its file, or the system call that

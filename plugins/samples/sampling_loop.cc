@@ -54,6 +54,7 @@ void SamplingLoop::Seldom::Do(Action action) {
 const char* SamplingLoop::Run() {
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
   if (epoll_ < 0) return "epoll is refused";
+  looked_ = Now();
   FindThreads();
   distance_.Begin(NowNs(), wanted_.unwanted_ns());
   int64_t next_ns = NextTick();
@@ -94,7 +95,7 @@ bool SamplingLoop::Rest(int64_t* next_ns) {
       *next_ns = NextTick();
     }
   }
-  FindThreads();
+  looked_ = Now();
   for (auto& [tid, thread] : threads_) {
     CpuSample ignored;
     thread->cpu.Enable(true);
@@ -149,13 +150,14 @@ bool SamplingLoop::Wait(int64_t until_ns) {
   return true;
 }
 
+// Who was not there at the last look stands for all since: of many that live shorter than looks are
+// apart, few are met.
 SamplingLoop::Thread& SamplingLoop::Add(int tid) {
   std::unique_ptr<Thread>& thread = threads_[tid];
   if (thread != nullptr) return *thread;
   thread = std::make_unique<Thread>();
   thread->ours = IsOurs(tid);
-  thread->last_ns = NowNs();
-  thread->unwanted_ns = wanted_.unwanted_ns();
+  thread->last = looked_;
   if (native_) SampleNative(tid, thread.get());
   return *thread;
 }
@@ -190,20 +192,22 @@ void SamplingLoop::FindThreads() {
 
 void SamplingLoop::FindPythonThreads() {
   python_.Do([this] {
+    const Moment now = Now();
     for (auto& [tid, thread] : threads_) thread->state = nullptr;
     const std::vector<PythonThread> python = stacks_.Threads();
     for (const PythonThread& each : python) Add(each.tid).state = each.state;
+    looked_ = now;
   });
 }
 
 void SamplingLoop::Tick() {
-  const int64_t now = NowNs();
-  if (python_.IsDue(now, 0)) FindPythonThreads();
+  const Moment now = Now();
+  if (python_.IsDue(now.at_ns, 0)) FindPythonThreads();
   const int64_t begin = ThreadNs(), period = Period();
   std::vector<std::pair<int64_t, int>> due;  // last sample, thread
   for (auto& [tid, thread] : threads_) {
     if (thread->ours || thread->state == nullptr) continue;
-    due.emplace_back(thread->last_ns, tid);
+    due.emplace_back(thread->last.at_ns, tid);
   }
   std::sort(due.begin(), due.end());
   for (const auto& [last, tid] : due) {
@@ -220,7 +224,8 @@ void SamplingLoop::SampleRunning(int tid) {
   Thread* thread = found->second.get();
   if (thread->cpu.Take(&sample) == 0 || sample.at_ns < wanted_.since_ns()) return;
   // It may have released the GIL since, so only that it has it counts.
-  Emit(tid, thread, sample.at_ns, {libraries_.Find(sample.address), 0, Gil::kHeld});
+  Emit(tid, thread, {sample.at_ns, wanted_.unwanted_ns()},
+       {libraries_.Find(sample.address), 0, Gil::kHeld});
 }
 
 void SamplingLoop::SampleWaiting(int tid, Thread* thread) {
@@ -228,7 +233,7 @@ void SamplingLoop::SampleWaiting(int tid, Thread* thread) {
   const bool python = thread->state != nullptr;
   const Gil gil = python ? stacks_.GilOf({thread->state, tid}) : Gil::kUnknown;
   const Waits::State state = waits_.Look(tid, &waits);
-  const int64_t now = NowNs();
+  const Moment now = Now();
   if (state == Waits::kUnknown) return;
   // A thread that runs tells by itself where.
   const bool tells = thread->cpu.fd() >= 0;
@@ -236,32 +241,39 @@ void SamplingLoop::SampleWaiting(int tid, Thread* thread) {
   Emit(tid, thread, now, {{0, 0}, waits, gil});
 }
 
-// Since its last sample, without the time in which none was wanted.
-int64_t SamplingLoop::Elapsed(const Thread& thread, int64_t at_ns) const {
-  return at_ns - thread.last_ns - (wanted_.unwanted_ns() - thread.unwanted_ns);
+// Both of one time: a control step may begin and end while this thread has no processor.
+SamplingLoop::Moment SamplingLoop::Now() const {
+  for (;;) {
+    const Moment now = {NowNs(), wanted_.unwanted_ns()};
+    if (wanted_.since_ns() <= now.at_ns) return now;
+  }
+}
+
+// Since its last sample, or the last look without it, less the time in which none was wanted.
+int64_t SamplingLoop::Elapsed(const Thread& thread, const Moment& at) {
+  return at.at_ns - thread.last.at_ns - (at.unwanted_ns - thread.last.unwanted_ns);
 }
 
 // Since its last sample; -1 where that is not known. In a time in which no sample was wanted it may
 // have waited, too, so nothing is told across one.
-int64_t SamplingLoop::RunDelay(int tid, Thread* thread) const {
+int64_t SamplingLoop::RunDelay(int tid, Thread* thread, const Moment& at) const {
   const int64_t before = thread->run_delay_ns, now = RunDelayNs(tid);
   thread->run_delay_ns = now;
   const bool known = before >= 0 && now >= before;
-  return known && thread->unwanted_ns == wanted_.unwanted_ns() ? now - before : -1;
+  return known && thread->last.unwanted_ns == at.unwanted_ns ? now - before : -1;
 }
 
-void SamplingLoop::Emit(int tid, Thread* thread, int64_t at_ns, const Native& native) {
+void SamplingLoop::Emit(int tid, Thread* thread, const Moment& at, const Native& native) {
   if (!wanted_.on()) return;
-  const int64_t covers = Elapsed(*thread, at_ns);
+  const int64_t covers = Elapsed(*thread, at);
   if (covers <= 0) return;
-  const int64_t run_delay = RunDelay(tid, thread);
-  thread->last_ns = at_ns;
-  thread->unwanted_ns = wanted_.unwanted_ns();
+  const int64_t run_delay = RunDelay(tid, thread, at);
+  thread->last = at;
   const Stack* stack = nullptr;
   if (thread->state != nullptr) stack = &stacks_.Read({thread->state, tid});
   crosscut_instant(names_.sample);
   crosscut_arg(names_.thread, tid);
-  crosscut_arg(names_.ago, NowNs() - at_ns);
+  crosscut_arg(names_.ago, NowNs() - at.at_ns);
   crosscut_arg(names_.covers, covers);
   if (run_delay >= 0) crosscut_arg(names_.run_delay, run_delay);
   if (native.waits != 0) crosscut_arg_name(names_.waits, native.waits);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "clock.h"
 #include "cpu_samples.h"
 #include "distance.h"
 #include "libraries.h"
@@ -37,11 +38,14 @@ class SamplingLoop {
   const char* Run();
 
  private:
+  // With how long no sample was wanted until then.
+  struct Moment {
+    int64_t at_ns = 0, unwanted_ns = 0;
+  };
   struct Thread {
     CpuSamples cpu;
     const void* state = nullptr;  // of Python; null: native
-    int64_t last_ns = 0;          // its last sample
-    int64_t unwanted_ns = 0;      // as it was then
+    Moment last;                  // its last sample; before that, the last look without it
     int64_t run_delay_ns = -1;    // as it was then; -1: not known
     bool ours = false, seen = false;
   };
@@ -73,9 +77,10 @@ class SamplingLoop {
     uint32_t waits;  // name id; 0: it runs
     Gil gil;         // before that was looked at
   };
-  int64_t Elapsed(const Thread& thread, int64_t at_ns) const;
-  int64_t RunDelay(int tid, Thread* thread) const;
-  void Emit(int tid, Thread* thread, int64_t at_ns, const Native& native);
+  Moment Now() const;
+  static int64_t Elapsed(const Thread& thread, const Moment& at);
+  int64_t RunDelay(int tid, Thread* thread, const Moment& at) const;
+  void Emit(int tid, Thread* thread, const Moment& at, const Native& native);
 
   const LoopSettings settings_;
   const SampleNames& names_;
@@ -89,6 +94,7 @@ class SamplingLoop {
   Waits waits_;
   std::unordered_map<int, std::unique_ptr<Thread>> threads_;
   Seldom all_, python_;  // looks for threads of any kind, and for Python's
+  Moment looked_;        // when Python's were looked for last
   uint64_t random_ = 0x9e3779b97f4a7c15;
 };
 

@@ -323,6 +323,18 @@ TEST_F(Stacks, OfThreadStatesThatGoRoundAreLookedAtOnceAround) {
 }
 
 #if PY_VERSION_HEX >= 0x030b0000
+// Up to 3.11 its state has the starting thread's id until it begins.
+TEST_F(Stacks, AThreadThatHasNotBegunTakesNothingFromWhoStartedIt) {
+  g_thread.native_thread_id = 7;
+  PyThreadState begins = g_thread;
+  begins.prev = nullptr;
+  g_thread.prev = &begins;
+  const std::vector<PythonThread> threads = stacks_.Threads();
+  ASSERT_THAT(threads, SizeIs(1));
+  EXPECT_EQ(threads[0].state, &g_thread);
+  g_thread.native_thread_id = 0;
+}
+
 TEST_F(Stacks, OfAThreadWhoseStateIsAnothersByNowAreEmpty) {
   InnerFrame frame = Frame(nullptr);
   EXPECT_THAT(Read(&frame), ElementsAre("train.py:41 main"));

@@ -12,29 +12,16 @@
 #include <numeric>
 #include <random>
 
-#include "src/analyze/testing/test_trace.h"
 #include "src/compare/divide.h"
 #include "src/compare/document.h"
 #include "src/compare/roles.h"
+#include "src/compare/test_recording.h"
 
 namespace crosscut::compare {
 namespace {
 
 using analyze::testing::RandomTrace;
 using analyze::testing::TestTrace;
-
-struct Recording {
-  explicit Recording(TestTrace made)
-      : test(std::move(made)), context(std::make_unique<analyze::Context>(test.Finish())) {}
-  Run run() { return {&test.trace(), context.get()}; }
-  TestTrace test;
-  std::unique_ptr<analyze::Context> context;
-};
-
-Comparison CompareTwo(Recording& a, Recording& b) {
-  const Run runs[] = {a.run(), b.run()};
-  return Compare({{runs, 1}, {runs + 1, 1}});
-}
 
 std::map<std::string, int64_t> SumsBy(const analyze::Table& table, const char* key,
                                       const char* column) {
@@ -349,9 +336,9 @@ TEST(Comparison, SaysWhyStepsCannotBeCompared) {
       "all runs with the same --plan");
   EXPECT_EQ(CompareTwo(many, many).answer.result, Answer::Result::kSame);
   Recording here(with_steps(40, 2)), there(with_steps(40, 2));
-  here.test.trace().machine = "x, 2 processors";
+  here.trace().machine = "x, 2 processors";
   EXPECT_EQ(CompareTwo(here, there).answer.why_not, "");
-  there.test.trace().machine = "y, 2 processors";
+  there.trace().machine = "y, 2 processors";
   EXPECT_EQ(
       CompareTwo(here, there).answer.why_not,
       "A ran on another processor (x, 2 processors) than B (y, 2 processors); compare runs of "
@@ -402,16 +389,9 @@ TEST(Comparison, WhatOneSideDoesNotKnowDidNotChange) {
   const std::string copy =
       "process p window=0..100\nthread main tid=1 main\ndevice gpu device=0\n"
       "span Memcpy 10 20 device\n";
-  const auto parsed = [](const std::string& text) {
-    auto trace = std::make_unique<trace::Trace>(analyze::testing::Parse(text));
-    auto context = std::make_unique<analyze::Context>(*trace);
-    return std::pair(std::move(trace), std::move(context));
-  };
-  const auto unknown = parsed(copy), known = parsed(copy + "arg bytes 4096\n");
-  const auto bytes = [&](const auto& a, const auto& b, const char* column) {
-    const compare::Run runs[] = {{a.first.get(), a.second.get()}, {b.first.get(), b.second.get()}};
-    const Comparison c = Compare({{runs, 1}, {runs + 1, 1}});
-    return c.Find("diff_copies")->integers(column)[0];
+  const Recording unknown(copy), known(copy + "arg bytes 4096\n");
+  const auto bytes = [](const Recording& a, const Recording& b, const char* column) {
+    return CompareTwo(a, b).Find("diff_copies")->integers(column)[0];
   };
   EXPECT_EQ(bytes(unknown, known, "a_bytes"), analyze::kMissing);
   EXPECT_EQ(bytes(unknown, known, "b_bytes"), 4096);

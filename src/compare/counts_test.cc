@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "src/compare/comparison.h"
-#include "src/trace/text.h"
+#include "src/compare/test_recording.h"
 
 namespace crosscut::compare {
 namespace {
@@ -33,66 +32,57 @@ std::string Allocations(const Counts& counts, int64_t at) {
   return out;
 }
 
-struct Recording {
-  explicit Recording(const std::vector<Counts>& steps) {
-    std::string host = "process p window=0.." + std::to_string(steps.size() * 100'000) +
-                       "\nthread main main lead\n";
-    std::string device = "device gpu device=0\n";
-    uint64_t arrow = 0;
-    int64_t free_at = 0;  // when the device has done what it was given
-    for (size_t s = 0; s < steps.size(); ++s) {
-      const auto begin = static_cast<int64_t>(s) * 100'000;
-      int64_t at = begin;
-      const auto span = [&](const std::string& what) {
-        at += 10;
-        return "span " + what.substr(0, what.find('|')) + " " + std::to_string(at) + " " +
-               std::to_string(at + 5) + what.substr(what.find('|') + 1) + "\n";
-      };
-      host += "step step " + std::to_string(begin) + " " + std::to_string(begin + 100'000) +
-              " number=" + std::to_string(s) + " level=2\n";
-      Counts left = steps[s];
-      // Some of them are calls of ranks; calls of native code and operations are none.
-      for (int64_t i = 0; i < left["operators"]; ++i) {
-        host += span(i % 3 == 0 ? "all_reduce| comm" : "mul| framework");
-      }
-      host += span("boundary| framework probe=boundary") + span("native| native");
-      const auto work = [&](const char* name, bool launched) {
-        free_at = std::max(free_at, at) + 10;
-        device += std::string("span ") + name + " " + std::to_string(free_at) + " " +
-                  std::to_string(free_at + 5) + "\n";
-        if (launched) {
-          device += "in " + std::to_string(arrow) + " " + std::to_string(free_at) + "\n";
-        }
-      };
-      const auto one = [&](bool launched) {
-        for (const auto& [what, name] :
-             {std::pair("kernels", "gemm"), std::pair("copies", "Memcpy"),
-              std::pair("collectives", "ncclKernel")}) {
-          if (left[what] == 0) continue;
-          --left[what];
-          work(name, launched);
-          return;
-        }
-      };
-      // Each call gives the device one piece of work, and the last one all that is left: some of it
-      // runs in a later step, and is of this one all the same.
-      for (int64_t i = left["launches"]; i > 0; --i) {
-        host += span("launch| runtime") + "out " + std::to_string(++arrow) + " " +
-                std::to_string(at) + "\n";
-        if (i == 1) free_at += 30'000;
-        for (int k = 0; k < (i == 1 ? 1000 : 1); ++k) one(true);
-      }
-      host += Allocations(left, at + 1);
+Recording Recorded(const std::vector<Counts>& steps) {
+  std::string host =
+      "process p window=0.." + std::to_string(steps.size() * 100'000) + "\nthread main main lead\n";
+  std::string device = "device gpu device=0\n";
+  uint64_t arrow = 0;
+  int64_t free_at = 0;  // when the device has done what it was given
+  for (size_t s = 0; s < steps.size(); ++s) {
+    const auto begin = static_cast<int64_t>(s) * 100'000;
+    int64_t at = begin;
+    const auto span = [&](const std::string& what) {
+      at += 10;
+      return "span " + what.substr(0, what.find('|')) + " " + std::to_string(at) + " " +
+             std::to_string(at + 5) + what.substr(what.find('|') + 1) + "\n";
+    };
+    host += "step step " + std::to_string(begin) + " " + std::to_string(begin + 100'000) +
+            " number=" + std::to_string(s) + " level=2\n";
+    Counts left = steps[s];
+    // Some of them are calls of ranks; calls of native code and operations are none.
+    for (int64_t i = 0; i < left["operators"]; ++i) {
+      host += span(i % 3 == 0 ? "all_reduce| comm" : "mul| framework");
     }
-    auto parsed = trace::ParseText(host + device);
-    EXPECT_TRUE(parsed.ok()) << parsed.status().message();
-    trace = std::make_unique<trace::Trace>(std::move(*parsed));
-    context = std::make_unique<analyze::Context>(*trace);
+    host += span("boundary| framework probe=boundary") + span("native| native");
+    const auto work = [&](const char* name, bool launched) {
+      free_at = std::max(free_at, at) + 10;
+      device += std::string("span ") + name + " " + std::to_string(free_at) + " " +
+                std::to_string(free_at + 5) + "\n";
+      if (launched) {
+        device += "in " + std::to_string(arrow) + " " + std::to_string(free_at) + "\n";
+      }
+    };
+    const auto one = [&](bool launched) {
+      for (const auto& [what, name] : {std::pair("kernels", "gemm"), std::pair("copies", "Memcpy"),
+                                       std::pair("collectives", "ncclKernel")}) {
+        if (left[what] == 0) continue;
+        --left[what];
+        work(name, launched);
+        return;
+      }
+    };
+    // Each call gives the device one piece of work, and the last one all that is left: some of it
+    // runs in a later step, and is of this one all the same.
+    for (int64_t i = left["launches"]; i > 0; --i) {
+      host += span("launch| runtime") + "out " + std::to_string(++arrow) + " " +
+              std::to_string(at) + "\n";
+      if (i == 1) free_at += 30'000;
+      for (int k = 0; k < (i == 1 ? 1000 : 1); ++k) one(true);
+    }
+    host += Allocations(left, at + 1);
   }
-  compare::Run run() const { return {trace.get(), context.get()}; }
-  std::unique_ptr<trace::Trace> trace;
-  std::unique_ptr<analyze::Context> context;
-};
+  return Recording(host + device);
+}
 
 // Steps with `most` of each thing at most; a run has all things, or lacks some.
 std::vector<Counts> Draw(std::mt19937* random) {
@@ -139,7 +129,7 @@ TEST(StepCounts, AreThoseOfEachThingOverAllRunsOfASide) {
     for (int side = 0; side < 2; ++side) {
       for (uint32_t i = 1 + random() % 3; i > 0; --i) {
         sides[side].push_back(Draw(&random));
-        made.emplace_back(sides[side].back());
+        made.push_back(Recorded(sides[side].back()));
         runs[side].push_back(made.back().run());
       }
     }

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "src/analyze/testing/test_trace.h"
+#include "src/compare/test_recording.h"
 
 namespace crosscut::compare {
 namespace {
@@ -18,19 +18,6 @@ namespace {
 using analyze::testing::TestTrace;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-struct Recording {
-  explicit Recording(TestTrace made)
-      : test(std::move(made)), context(std::make_unique<analyze::Context>(test.Finish())) {}
-  compare::Run run() { return {&test.trace(), context.get()}; }
-  TestTrace test;
-  std::unique_ptr<analyze::Context> context;
-};
-
-Comparison CompareTwo(Recording& a, Recording& b) {
-  const compare::Run runs[] = {a.run(), b.run()};
-  return Compare({{runs, 1}, {runs + 1, 1}});
-}
 
 // A process of 24 steps, in each of which operator i ("op0", "op1", ...) is called calls[i] times.
 void AddSteps(const std::vector<int>& calls, const char* key, TestTrace* test) {
@@ -185,11 +172,8 @@ TEST(Document, ListsCountsThatChangedWhereNothingHasAName) {
     }
     return text;
   };
-  const trace::Trace traces[] = {analyze::testing::Parse(made(1)),
-                                 analyze::testing::Parse(made(2))};
-  const analyze::Context contexts[] = {analyze::Context(traces[0]), analyze::Context(traces[1])};
-  const compare::Run runs[] = {{&traces[0], &contexts[0]}, {&traces[1], &contexts[1]}};
-  const report::Document document = MakeDocument(Compare({{runs, 1}, {runs + 1, 1}}), {});
+  const Recording a(made(1)), b(made(2));
+  const report::Document document = MakeDocument(CompareTwo(a, b), {});
   const report::Section* section = SectionOf(document, "Counts per step that changed");
   ASSERT_NE(section, nullptr);
   EXPECT_EQ(section->grid.rows[0][0], "allocated bytes");

@@ -11,7 +11,7 @@
 
 #include "src/compare/comparison.h"
 #include "src/compare/document.h"
-#include "src/trace/text.h"
+#include "src/compare/test_recording.h"
 
 namespace crosscut::compare {
 namespace {
@@ -20,17 +20,6 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-struct Recording {
-  explicit Recording(const std::string& of)
-      : text(of),
-        trace(std::move(*trace::ParseText(text))),
-        context(std::make_unique<analyze::Context>(trace)) {}
-  Run run() const { return {&trace, context.get()}; }
-  std::string text;
-  trace::Trace trace;
-  std::unique_ptr<analyze::Context> context;
-};
 
 struct Operation {
   std::string name;
@@ -45,7 +34,7 @@ std::string SampleAt(int64_t at, const std::string& line) {
 
 // A loop of 40 steps; three further operations tell its pace. An operation "" is none. So many
 // samples see `startup.py` before.
-Recording Loop(const std::vector<Operation>& operations, int64_t of_startup = 0) {
+std::string Text(const std::vector<Operation>& operations, int64_t of_startup = 0) {
   std::string text =
       "process p pid=7 window=0..1000000000 name=train.py\nthread main tid=7 main lead\n";
   for (int64_t i = 0; i < of_startup; ++i) text += SampleAt(i, "\"startup.py:1 <module>\"");
@@ -67,17 +56,16 @@ Recording Loop(const std::vector<Operation>& operations, int64_t of_startup = 0)
     text += "step step " + std::to_string(begin) + " " + std::to_string(at) + "\n" + inside;
     at += 1000;
   }
-  return Recording(text);
+  return text;
 }
 
-Comparison CompareLoops(const Recording& a, const Recording& b) {
-  const Run runs[] = {a.run(), b.run()};
-  return Compare({{runs, 1}, {runs + 1, 1}});
+Recording Loop(const std::vector<Operation>& operations, int64_t of_startup = 0) {
+  return Recording(Text(operations, of_startup));
 }
 
 TEST(Renames, AreAskedAboutWhereTimeAndLayersAreAlike) {
   const Comparison c =
-      CompareLoops(Loop({{"load", 400, "native", ""}}), Loop({{"read", 420, "native", ""}}));
+      CompareTwo(Loop({{"load", 400, "native", ""}}), Loop({{"read", 420, "native", ""}}));
   EXPECT_THAT(c.answer.headline, HasSubstr("Renamed? A's load (400.0 µs a step) may be B's read"));
   const analyze::Table& operations = *c.Find("diff_step_operations");
   EXPECT_THAT(operations.texts("operation"), ElementsAre("load", "log", "model", "read", "update"));
@@ -88,7 +76,7 @@ TEST(Renames, AreNotWhereTimeOrLayersDiffer) {
   const Recording load = Loop({{"load", 400, "native", ""}});
   for (const Operation& other :
        {Operation{"read", 520, "native", ""}, Operation{"read", 400, "simulator", ""}}) {
-    const Comparison c = CompareLoops(load, Loop({other}));
+    const Comparison c = CompareTwo(load, Loop({other}));
     EXPECT_THAT(c.answer.headline, Not(HasSubstr("Renamed?"))) << other.us << other.layer;
     EXPECT_THAT(c.Find("diff_step_operations")->texts("maybe_renamed"), Not(Contains("read")));
   }
@@ -177,15 +165,15 @@ TEST(Renames, AreOfOperationsThatOneSideHasAlone) {
 
 TEST(Renames, EachOperationIsOneAtMost) {
   const Comparison c =
-      CompareLoops(Loop({{"load", 400, "native", ""}}),
-                   Loop({{"read", 440, "native", ""}, {"fetch", 402, "native", ""}}));
+      CompareTwo(Loop({{"load", 400, "native", ""}}),
+                 Loop({{"read", 440, "native", ""}, {"fetch", 402, "native", ""}}));
   EXPECT_THAT(c.answer.headline, HasSubstr("may be B's fetch"));
   EXPECT_THAT(c.answer.headline, Not(HasSubstr("B's read")));
 }
 
 TEST(StepLines, TheLineThatChangedIsNamedInWords) {
-  const Comparison c = CompareLoops(Loop({{"data", 400, "python", "\"loop.py:9 burn\""}}),
-                                    Loop({{"data", 800, "python", "\"loop.py:9 burn\""}}));
+  const Comparison c = CompareTwo(Loop({{"data", 400, "python", "\"loop.py:9 burn\""}}),
+                                  Loop({{"data", 800, "python", "\"loop.py:9 burn\""}}));
   const analyze::Table& lines = *c.Find("diff_step_lines");
   ASSERT_EQ(lines.rows(), 1U);
   EXPECT_EQ(lines.texts("line")[0], "loop.py:9 burn");
@@ -198,8 +186,8 @@ TEST(StepLines, TheLineThatChangedIsNamedInWords) {
 }
 
 TEST(StepLines, ALineThatMovedIsNamedWithItsPlaceInAAndItsOwnChange) {
-  const Comparison c = CompareLoops(Loop({{"data", 400, "python", "\"loop.py:9 burn\""}}),
-                                    Loop({{"data", 520, "python", "\"loop.py:12 burn\""}}));
+  const Comparison c = CompareTwo(Loop({{"data", 400, "python", "\"loop.py:9 burn\""}}),
+                                  Loop({{"data", 520, "python", "\"loop.py:12 burn\""}}));
   const analyze::Table& lines = *c.Find("diff_step_lines");
   ASSERT_EQ(lines.rows(), 1U);
   EXPECT_EQ(lines.texts("line")[0], "loop.py:12 burn");
@@ -211,29 +199,29 @@ TEST(StepLines, ALineThatMovedIsNamedWithItsPlaceInAAndItsOwnChange) {
 
 // An operation that no sample met on one side may have had any line there.
 TEST(StepLines, NothingIsToldOfAnOperationThatNoSampleMetOnASide) {
-  const Comparison c = CompareLoops(
-      Loop({{"data", 400, "python", ""}, {"act", 400, "python", "\"loop.py:20 act\""}}),
-      Loop({{"data", 800, "python", "\"loop.py:9 burn\""},
-            {"act", 400, "python", "\"loop.py:20 act\""}}));
+  const Comparison c =
+      CompareTwo(Loop({{"data", 400, "python", ""}, {"act", 400, "python", "\"loop.py:20 act\""}}),
+                 Loop({{"data", 800, "python", "\"loop.py:9 burn\""},
+                       {"act", 400, "python", "\"loop.py:20 act\""}}));
   EXPECT_THAT(c.Find("diff_step_lines")->texts("line"), ElementsAre("loop.py:20 act"));
 }
 
 // What lies outside of operations is start-up, too.
 TEST(StepLines, SamplesBesideTheComparedStepsSayNothingOfThem) {
   const std::vector<Operation> work = {{"", 400, "python", "\"loop.py:9 work\""}};
-  const Comparison c = CompareLoops(Loop(work), Loop(work, 200));
+  const Comparison c = CompareTwo(Loop(work), Loop(work, 200));
   const analyze::Table& lines = *c.Find("diff_step_lines");
   EXPECT_THAT(lines.texts("line"), ElementsAre("loop.py:9 work"));
   EXPECT_EQ(lines.integers("change_ns")[0], 0);
 }
 
 TEST(StepLines, WhereOneSideHasNoOperationsLinesAreOfTheWholeStep) {
-  std::string text = Loop({{"data", 400, "python", "\"loop.py:9 work\""}}).text, plain;
+  std::string text = Text({{"data", 400, "python", "\"loop.py:9 work\""}}), plain;
   for (size_t at = 0, end; at < text.size(); at = end + 1) {
     end = text.find('\n', at);
     if (!text.substr(at, end - at).starts_with("op ")) plain += text.substr(at, end + 1 - at);
   }
-  const Comparison c = CompareLoops(Recording(text), Recording(plain));
+  const Comparison c = CompareTwo(Recording(text), Recording(plain));
   ASSERT_EQ(c.Find("diff_steps")->rows(), 1U);
   const analyze::Table& lines = *c.Find("diff_step_lines");
   ASSERT_EQ(lines.rows(), 1U);

@@ -8,20 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "src/analyze/testing/test_trace.h"
+#include "src/compare/test_recording.h"
 
 namespace crosscut::compare {
 namespace {
 
 using analyze::testing::TestTrace;
-
-struct Recording {
-  explicit Recording(TestTrace made)
-      : test(std::move(made)), context(std::make_unique<analyze::Context>(test.Finish())) {}
-  Run run() { return {&test.trace(), context.get()}; }
-  TestTrace test;
-  std::unique_ptr<analyze::Context> context;
-};
 
 // Actors of one program, which begin to record in that order; pids tell the order in which they
 // were made.

@@ -69,13 +69,7 @@ void AddVerdict(const ReportData& data, Document* out) {
   Section& section = out->verdict;
   section.heading = "Verdict";
   const std::string_view first = verdict.Text("process", 0);
-  std::vector<size_t> others;
-  bool several = false;
-  for (size_t row = 1; row < verdict.rows(); ++row) {
-    several |= verdict.Text("process", row) != first;
-  }
-  const std::string who = several ? ProcessName(data, first) + ": " : "";
-  section.before.push_back(who + base::ShownText(verdict.Text("headline", 0)));
+  section.before.push_back(WhoseVerdict(data) + base::ShownText(verdict.Text("headline", 0)));
   section.before.push_back(BlameText(verdict, 0));
   if (verdict.Text("cause", 0) != "none") section.before.push_back(GainText(verdict, 0));
   for (const std::string& text : RequestsTexts(data, first)) section.before.push_back(text);

@@ -35,7 +35,7 @@ std::string EvidenceHtml(const Cells& cells, size_t row) {
 
 // The first cause in full.
 std::string FirstHtml(const ReportData& data, const Cells& cells, size_t row) {
-  std::string out = "<p class=\"answer\">" +
+  std::string out = "<p class=\"answer\">" + EscapeHtml(WhoseVerdict(data)) +
                     EscapeHtml(cells.Text("headline", row), kMaxPageSentence) + "</p><dl>";
   const std::string blame = EscapeHtml(cells.Text("blame", row), kMaxPageSentence);
   if (!blame.empty()) out += Line("Where", "<code>" + blame + "</code>");

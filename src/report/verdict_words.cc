@@ -77,6 +77,17 @@ std::vector<std::string> RequestsTexts(const ReportData& data, std::string_view 
   return out;
 }
 
+std::string WhoseVerdict(const ReportData& data) {
+  const Cells verdict(data.Find("verdict")), processes(data.Find("processes"));
+  const std::string_view first = verdict.Text("process", 0);
+  bool told = false;
+  for (size_t row = 1; row < verdict.rows(); ++row) told |= verdict.Text("process", row) != first;
+  for (size_t row = 0; row < processes.rows(); ++row) {
+    told |= processes.Text("process", row) == first && !processes.Text("parent", row).empty();
+  }
+  return told ? ProcessName(data, first) + ": " : "";
+}
+
 std::vector<std::string> FindingsOfSteps(const ReportData& data, std::string_view process) {
   std::vector<std::string> out;
   for (const char* table : {"step_changes", "beside_steps"}) {

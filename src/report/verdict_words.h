@@ -21,6 +21,10 @@ struct GainWords {
 // Of a row of table `verdict`.
 GainWords GainWordsOf(const Cells& verdict, size_t row);
 
+// "serve.py (pid 7): ", of whom the first verdict is, where that does not go without saying: others
+// have verdicts, too, or another process started it. Else "".
+std::string WhoseVerdict(const ReportData& data);
+
 // A sentence for each of the process's kinds of requests, three at most: "2,000 requests of
 // GET /predict: median 3.10 ms, 99 % within 12.0 ms, 4.2 at a time (9 at most); ...".
 std::vector<std::string> RequestsTexts(const ReportData& data, std::string_view process);

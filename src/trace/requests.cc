@@ -47,6 +47,31 @@ void KeepWhatRepeats(bool steps, std::vector<Request>* requests) {
   });
 }
 
+struct Seen {
+  int64_t ns = 0, samples = 0;
+};
+
+// How long samples see the process's lead run, and in no wait, from begin to end and outside of
+// `but`, which is disjoint and in order. Nothing where samples do not know what threads wait for:
+// they take idle ones for busy.
+Seen SeenRunning(const Trace& trace, ProcessId process, int64_t begin_ns, int64_t end_ns,
+                 const std::vector<Interval>& but) {
+  Seen seen;
+  const SampleReader reader(trace.strings);
+  const TrackId lead = trace.processes[process.value].lead;
+  if (!reader.any() || !lead.valid() || !trace.strings.Find("Waits for").valid()) return seen;
+  auto next = but.begin();
+  reader.ForEach(trace, trace.tracks[lead.value], [&](int64_t at_ns, const Sample& sample) {
+    while (next != but.end() && next->end_ns <= at_ns) ++next;
+    const bool inside = next != but.end() && next->begin_ns <= at_ns;
+    if (inside || at_ns < begin_ns || at_ns >= end_ns) return;
+    if (sample.thread != 0 || sample.waits.valid()) return;
+    seen.ns += sample.covers_ns;
+    ++seen.samples;
+  });
+  return seen;
+}
+
 }  // namespace
 
 std::vector<std::vector<Request>> RequestsByProcess(const Trace& trace) {
@@ -76,22 +101,16 @@ std::vector<Interval> Served(const std::vector<Request>& requests) {
 }
 
 bool IsServer(const Trace& trace, ProcessId process, const std::vector<Interval>& served) {
-  const SampleReader reader(trace.strings);
-  const TrackId lead = trace.processes[process.value].lead;
-  // Who does not know what threads wait for takes idle ones for busy.
-  const bool known = reader.any() && lead.valid() && trace.strings.Find("Waits for").valid();
-  if (served.empty() || !known) return !served.empty();
-  int64_t serves_ns = 0, beside_ns = 0, samples = 0;
+  if (served.empty()) return false;
+  const Seen seen = SeenRunning(trace, process, served[0].begin_ns, INT64_MAX, served);
+  int64_t serves_ns = 0;
   for (const Interval& time : served) serves_ns += time.end_ns - time.begin_ns;
-  auto next = served.begin();
-  reader.ForEach(trace, trace.tracks[lead.value], [&](int64_t at_ns, const Sample& sample) {
-    while (next != served.end() && next->end_ns <= at_ns) ++next;
-    const bool inside = next != served.end() && next->begin_ns <= at_ns;
-    if (inside || at_ns < served[0].begin_ns || sample.thread != 0 || sample.waits.valid()) return;
-    beside_ns += sample.covers_ns;
-    ++samples;
-  });
-  return samples < kFewestSamples || beside_ns / kTimesLonger < serves_ns;
+  return seen.samples < kFewestSamples || seen.ns / kTimesLonger < serves_ns;
+}
+
+bool RunsBeside(const Trace& trace, ProcessId process, Interval time) {
+  const Seen seen = SeenRunning(trace, process, time.begin_ns, time.end_ns, {});
+  return seen.samples >= kFewestSamples && seen.ns * kTimesLonger >= time.end_ns - time.begin_ns;
 }
 
 }  // namespace crosscut::trace

@@ -32,4 +32,8 @@ std::vector<Interval> Served(const std::vector<Request>& requests);
 // answers who asks for its figures). `served`: of Served().
 bool IsServer(const Trace& trace, ProcessId process, const std::vector<Interval>& served);
 
+// Whether samples see the process's lead run for a tenth of `time`, in which others handle
+// requests: who asks for them does, who started the servers and waits does not.
+bool RunsBeside(const Trace& trace, ProcessId process, Interval time);
+
 }  // namespace crosscut::trace

@@ -104,5 +104,18 @@ TEST(Requests, AreWhatAProcessDoesUnlessItRunsTenTimesLongerBeside) {
   EXPECT_FALSE(IsServer(unknown, {0}, {}));
 }
 
+TEST(Requests, WhoRunsForATenthOfTheirTimeRunsBeside) {
+  const auto runs = [](const std::string& samples, Interval time) {
+    return RunsBeside(Parsed("process a window=0..10000\nthread t lead\nspan x 0 10\n" + samples +
+                             "instant w 1\narg \"Waits for\" lock\n"),
+                      {0}, time);
+  };
+  EXPECT_TRUE(runs(Samples(20, 200), {200, 2200}));
+  EXPECT_FALSE(runs(Samples(20, 200), {200, 2201}));
+  EXPECT_FALSE(runs(Samples(20, 200), {201, 2201})) << "the first is before them";
+  EXPECT_FALSE(runs(Samples(20, 200), {0, 219})) << "the last is behind them";
+  EXPECT_FALSE(runs(Samples(19, 200), {200, 400})) << "too few tell nothing";
+}
+
 }  // namespace
 }  // namespace crosscut::trace

@@ -63,9 +63,9 @@ void Compare(const std::map<std::string, int64_t>& parts, const std::string& obs
 class LinesOfOperations {
  public:
   LinesOfOperations(const Context& context, uint32_t process)
-      : trace_(context.trace()),
+      : context_(context),
+        trace_(context.trace()),
         process_(process),
-        stretches_(context.Shared<Accounting>().events[process].stretches),
         told_(context.Shared<Accounting>().events[process].told),
         samples_(context.Shared<ThreadFacts>().samples) {}
 
@@ -83,7 +83,8 @@ class LinesOfOperations {
     });
     std::map<Work*, BlamedLines> lines;
     for (const ThreadSample& sample : samples_[lead.value]) {
-      if (!MayBeBlamed(sample.line) || PartAt(sample.at_ns) == told_) continue;
+      if (!MayBeBlamed(sample.line) || PartAt(context_, {process_}, sample.at_ns) == told_)
+        continue;
       trace::SpanIndex span = open.of(lead).InnermostAt(sample.at_ns);
       while ((span = operations.Of(lead, span)) != trace::kNoSpan) {
         const auto work = wanted.find(trace_.name_text(spans.name[span]));
@@ -104,16 +105,9 @@ class LinesOfOperations {
   }
 
  private:
-  WindowPart PartAt(int64_t at_ns) const {
-    const auto behind =
-        std::partition_point(stretches_.begin(), stretches_.end(),
-                             [at_ns](const Stretch& stretch) { return stretch.begin_ns <= at_ns; });
-    return behind == stretches_.begin() ? WindowPart::kWhole : (behind - 1)->part;
-  }
-
+  const Context& context_;
   const trace::Trace& trace_;
   const uint32_t process_;
-  const std::vector<Stretch>& stretches_;
   const WindowPart told_;
   const std::vector<std::vector<ThreadSample>>& samples_;
 };

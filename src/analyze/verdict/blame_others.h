@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "src/analyze/collectives/rank_waits.h"
 #include "src/analyze/context.h"
 #include "src/analyze/verdict/others_work.h"
 #include "src/analyze/verdict/process_causes.h"
@@ -16,19 +17,20 @@ namespace crosscut::analyze {
 inline constexpr std::array<Cause, 3> kDoneByOthers = {Cause::kInput, Cause::kSimulator,
                                                        Cause::kOtherProcess};
 
-// Puts the lines and names of the rank that a process waits for longest in place of those where it
-// waits: of what that rank does at the times that are told of the wait; of what processes do that
-// it started, as a loader's workers, where it waits most of that time and they work. `waited`:
-// these, by rank, disjoint and in order. `others` is of that context's. Requires: it waits for one;
-// all processes have one clock.
-void BlameLateRank(const Context& context,
+// Puts the lines and names of the rank that process `p` waits for longest in place of those where
+// it waits. To blame is what that rank has more of than `p`, from when both were level last to when
+// it comes: what it does while `p` waits, `p` has done before. Where it waited itself for a process
+// that it started, as a loader's worker, the line is that one's. `waited`: the waits that are told,
+// by rank, disjoint and in order; `waits`: RankWaits. Requires: it waits for one; all processes
+// have one clock.
+void BlameLateRank(const Context& context, uint32_t p,
                    const std::map<uint32_t, std::vector<trace::Interval>>& waited,
-                   RelativesWork* others, ProcessCauses* causes);
+                   const std::vector<std::vector<RankWait>>& waits, ProcessCauses* causes);
 
 // Puts the lines of those who work while `p` waits (at `times`, which are disjoint and in order) in
 // place of the lines where it does, if they work in half of `sum`; the process may do the rest
-// itself. `others` is of that context's.
+// itself. Requires: all processes have one clock.
 void BlameOthers(const Context& context, uint32_t p, const std::vector<trace::Interval>& times,
-                 RelativesWork* others, CauseSum* sum);
+                 CauseSum* sum);
 
 }  // namespace crosscut::analyze

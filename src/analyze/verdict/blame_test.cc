@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "src/analyze/testing/test_trace.h"
-#include "src/analyze/verdict/awaited_threads.h"
 #include "src/analyze/verdict/native_code.h"
+#include "src/analyze/verdict/stacks.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -125,6 +125,23 @@ arg run_delay_ns 300
   EXPECT_EQ(table.integers("rank"), (Integers{1, 2}));
 }
 
+// Four fifths of the time the lead is known to have none, and the samples say so.
+TEST(Verdict, WaitingForAProcessorIsAPartOfAllTimeAndNotOfTheRest) {
+  std::string text =
+      "process train pid=7 window=0..40000\nthread main tid=7 base=python main lead\n";
+  for (int at = 0; at < 40000; at += 1000) {
+    text += "step step " + std::to_string(at) + " " + std::to_string(at + 1000) +
+            "\nspan \"(no processor)\" " + std::to_string(at) + " " + std::to_string(at + 800) +
+            " idle\ninstant [sample] " + std::to_string(at + 900) +
+            "\narg covers_ns 1000\narg run_delay_ns 800\n";
+  }
+  const Table table = Compute(Parse(text), "verdict");
+  ASSERT_EQ(table.texts("cause"), (Texts{"python", "preemption"}));
+  EXPECT_EQ(table.texts("evidence")[0], "8.00 µs of 8.00 µs, 200 ns a step");
+  EXPECT_DOUBLE_EQ(table.reals("share")[1], 0.8);
+  EXPECT_EQ(table.texts("evidence")[1], "32.0 µs of 40.0 µs, 800 ns a step");
+}
+
 TEST(Verdict, OfSeveralLateRanksItSaysHowMany) {
   // By rank, when it enters two collectives; they end at 500 and at 1000.
   const auto rank = [](const std::string& name, int first, int second) {
@@ -144,6 +161,147 @@ TEST(Verdict, OfSeveralLateRanksItSaysHowMany) {
     return;
   }
   FAIL() << "nothing is told of a";
+}
+
+std::string SampleAt(int64_t at, int64_t covers, const std::string& line,
+                     const std::string& more = "") {
+  return "instant [sample] " + std::to_string(at) + "\narg covers_ns " + std::to_string(covers) +
+         "\narg \"Own line\" \"" + line + "\"\narg \"Python stack\" \"" + line + "\"\n" + more;
+}
+
+// The evidence for a program that waits for two others, of which the second one sorts for so long.
+std::string WhileTwoWork(int sorts) {
+  std::string lead, first, second;
+  for (int at = 5; at < 1000; at += 10) {
+    lead += SampleAt(at, 10, "a.py:1 main");
+    const bool in_first = at < 1000 - sorts;
+    (in_first ? first : second) += SampleAt(at, 10, in_first ? "w.py:1 f" : "w.py:2 g");
+  }
+  for (int i = 0; i < 5; ++i) {
+    const int part = (1000 - sorts) / 5;
+    first += "span f" + std::to_string(i) + " " + std::to_string(part * i) + " " +
+             std::to_string(part * (i + 1)) + " native\n";
+  }
+  second += "span numpy.sort " + std::to_string(1000 - sorts) + " 1000 native\n";
+  const Table table = Compute(
+      Parse("process train window=0..1000\nthread main base=python main lead\n"
+            "span os.read 0 1000 idle\n" +
+            lead + "process one parent=train window=0..1000\nthread main base=idle lead\n" + first +
+            "process two parent=train window=0..1000\n"
+            "thread main base=idle lead\n" +
+            second),
+      "verdict");
+  return table.texts("blame")[0] + table.texts("evidence")[0];
+}
+
+TEST(Verdict, NoLineIsToldWhatOtherProcessesDoElsewhere) {
+  const std::string two = WhileTwoWork(400);
+  EXPECT_TRUE(two.starts_with("w.py:1 f")) << two;
+  EXPECT_EQ(two.find("numpy.sort"), two.npos) << two;
+  const std::string sorts = WhileTwoWork(900);
+  EXPECT_TRUE(sorts.starts_with("w.py:2 g")) << sorts;
+  EXPECT_TRUE(sorts.ends_with(", most of it in numpy.sort")) << sorts;
+}
+
+TEST(Verdict, NoLineIsToldWhichKernelRunsElsewhere) {
+  std::string text =
+      "process train window=0..1000\nthread main base=python main lead\n"
+      "span cudaDeviceSynchronize 0 1000 runtime\n";
+  for (int at = 5; at < 1000; at += 10) {
+    text += SampleAt(at, 10, at < 600 ? "a.py:1 main" : "a.py:2 main");
+  }
+  text += "device 0 stream=7\n";
+  for (int i = 0; i < 6; ++i) {
+    text += "span k" + std::to_string(i) + " " + std::to_string(100 * i) + " " +
+            std::to_string(100 * i + 100) + " device\n";
+  }
+  const Table table = Compute(Parse(text + "span gemm 600 1000 device\n"), "verdict");
+  EXPECT_EQ(table.texts("blame")[0], "a.py:1 main");
+  EXPECT_TRUE(table.texts("evidence")[0].ends_with(", the largest part of what devices do is gemm"))
+      << table.texts("evidence")[0];
+}
+
+TEST(Verdict, ALockOfTheProgramsIsNotToldToBeTheGil) {
+  const auto ms = [](int64_t at) { return at * 1'000'000; };
+  std::string lead = "span threading.Lock.acquire 0 320000000 idle\n", holder;
+  for (int at = 10; at < 990; at += 20) {
+    const bool locks = at < 320;
+    lead += SampleAt(ms(at), ms(20), locks ? "a.py:1 main" : "a.py:2 main",
+                     "arg \"Waits for\" futex\n");
+    if (locks) continue;
+    holder += SampleAt(ms(at + 1), ms(20), "h.py:" + std::to_string(at / 20 % 3) + " hold",
+                       "arg \"Holds the GIL\" 1\n");
+  }
+  const Table table = Compute(Parse("process train window=0..1000000000\n"
+                                    "thread main base=python main lead\n" +
+                                    lead + "thread holder base=python\n" + holder),
+                              "verdict");
+  EXPECT_EQ(table.texts("cause")[0] + " " + table.texts("blame")[0], "lock a.py:1 main");
+  EXPECT_EQ(table.texts("evidence")[0].find("GIL"), std::string::npos)
+      << table.texts("evidence")[0];
+}
+
+// Each step of 1,000 ns ends where the other rank's backward does too. The late one waits longer
+// for its data, so it does while the other one waits what that has done before.
+class LateRank {
+ public:
+  explicit LateRank(const std::string& more = "") : more_(more) {}
+  // What the first rank says of the second one: its line, and how much of all is that rank's.
+  std::string Told() const {
+    const Table table = Compute(Parse(Rank(0, 100) + Rank(1, 500) + more_), "places");
+    std::string out;
+    for (size_t row = 0; row < table.rows(); ++row) {
+      if (table.texts("process")[row] != "rank0" || table.texts("cause")[row] != "other-rank") {
+        continue;
+      }
+      const int64_t ns = table.integers("ns")[row];
+      if (ns > 2000) out += table.texts("place")[row] + " " + std::to_string(ns / 1000) + ";";
+    }
+    return out;
+  }
+
+ private:
+  static constexpr int kSteps = 40;
+  static std::string Rank(int rank, int loads) {
+    std::string text = "process rank" + std::to_string(rank) + " window=0.." +
+                       std::to_string(1000 * kSteps) + "\nmeta rank " + std::to_string(rank) +
+                       "\nmeta world_size 2\nthread main base=python main lead\n";
+    std::string collectives = "async collectives\n";
+    for (int at = 0; at < 1000 * kSteps; at += 1000) {
+      const auto span = [at](int begin, int end) {
+        return std::to_string(at + begin) + " " + std::to_string(at + end);
+      };
+      const auto sample = [at](int begin, int end, const std::string& line) {
+        return SampleAt(at + (begin + end) / 2, end - begin, line);
+      };
+      const int loaded = loads, back = loads + 400;
+      text += "step step " + span(0, 1000) + "\nspan os.read " + span(0, loaded) + " idle\n" +
+              sample(0, loaded, "r.py:1 f") + "span aten::mm " + span(loaded, back) +
+              " framework\n" + sample(loaded, back, "r.py:2 f");
+      if (back < 900) text += "span wait " + span(back, 900) + " comm\n";
+      text += sample(900, 1000, "r.py:3 f");
+      collectives += "span gloo:all_reduce " + span(back, 950) +
+                     " comm\narg \"Collective name\" allreduce\narg \"Group size\" 2\n";
+    }
+    return text + collectives;
+  }
+  const std::string more_;
+};
+
+TEST(Verdict, OfALateRankThatIsToBlameWhichItHasMoreOf) {
+  EXPECT_EQ(LateRank().Told(), "r.py:1 f 16;");
+  // Of the worker that it waits for, if that works in half of the time.
+  const auto worker = [](int works) {
+    std::string text =
+        "process worker parent=rank1 window=0..40000\nthread main base=idle main lead\n";
+    for (int at = 0; at < 40000; at += 1000) {
+      text += "span load " + std::to_string(at) + " " + std::to_string(at + works) + " native\n" +
+              SampleAt(at + works / 2, works, "w.py:9 load");
+    }
+    return text;
+  };
+  EXPECT_EQ(LateRank(worker(500)).Told(), "w.py:9 load 16;");
+  EXPECT_EQ(LateRank(worker(220)).Told(), "r.py:1 f 16;");
 }
 
 TEST(Verdict, ALeadThatIsGoneDoesNothing) {

@@ -50,6 +50,12 @@ Blamed PartOf(const Blamed& blamed, double part) {
   return {share(blamed.ns), share(blamed.samples), part * part * blamed.variance};
 }
 
+Told PartOf(const Told& told, double part) {
+  Told out;
+  for (const auto& [line, blamed] : told.lines) out.Add(line, PartOf(blamed, part));
+  return out;
+}
+
 BlamedLines Scaled(const Told& told, int64_t ns) {
   BlamedLines out;
   const double scale =

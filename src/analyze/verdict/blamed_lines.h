@@ -33,6 +33,8 @@ struct Line {
 inline bool IsSampled(LineKind kind) {
   return kind != LineKind::kNone && kind != LineKind::kPreempted;
 }
+// Whether it is a line of the program's own, be it for an import.
+inline bool IsOwnLine(LineKind kind) { return kind == LineKind::kOwn || kind == LineKind::kImport; }
 // Whether it names something that the program may change: its line, or a phase of its life.
 inline bool MayBeBlamed(const Line& line) {
   return IsSampled(line.kind) && line.kind != LineKind::kLibrary;
@@ -86,6 +88,8 @@ struct Told {
     lines[line].Add(blamed);
   }
 };
+// So much of each line.
+Told PartOf(const Told& told, double part);
 // The lines with `ns` in all, divided as their own time is.
 BlamedLines Scaled(const Told& told, int64_t ns);
 

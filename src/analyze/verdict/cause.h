@@ -33,4 +33,7 @@ enum class Cause : uint8_t {
 inline constexpr size_t kCauses = 21;
 using CauseTimes = std::array<int64_t, kCauses>;  // nanoseconds
 
+// What devices do then, not the host.
+inline bool IsOfDevices(Cause cause) { return cause == Cause::kDevice || cause == Cause::kCopies; }
+
 }  // namespace crosscut::analyze

@@ -61,9 +61,6 @@ class Walk {
   void AddTime(const Moment& now, const Line& line, int64_t ns);
   void AddWaited(const Moment& now);
   void AddLines(const Moment& now);
-  static bool IsOfDevices(Cause cause) {
-    return cause == Cause::kDevice || cause == Cause::kCopies;
-  }
   void NameDeviceWork();
   void PutDownToNoLine();
   void AddLeads(const Moment& now, const LineStretch& at, const trace::Interval& time);
@@ -82,6 +79,7 @@ class Walk {
   // False where samples are too few, or it is too little.
   static bool IsEnough(const Told& told, const CauseSum& of);
   void Move(const Told& told, CauseSum* from, CauseSum* to, const BlamedLines& to_lines);
+  void MoveToGil(const Told& told, CauseSum* from, const BlamedLines& to_lines);
   void Move(const IdleThreads::Moved& moved) {
     auto& causes = out_->causes;
     Move(moved.lead, &causes[static_cast<size_t>(moved.from)],
@@ -169,20 +167,16 @@ void Walk::TakeSamples(const Context& context) {
 }
 
 void Walk::AddOthers(const Moment& now) {
+  const bool answered = IdleThreads::MayBeAnswered(now.cause, now.lead->doing, now.has_child);
+  if (now.told) idle_.AddTime(answered, now.end_ns - now.begin_ns);
   for (; next_other_ < others_.size() && others_[next_other_]->at_ns < now.end_ns; ++next_other_) {
     const ThreadSample& other = *others_[next_other_];
     if (!now.told || other.at_ns < now.begin_ns) continue;
     others_in_python_ += other.runs_python();
     called_back_.Add(now.cause, other);
+    idle_.AddOther(answered, other);
     if (now.cause != Cause::kLock) continue;
-    const bool at_line = other.line.kind == LineKind::kOwn || other.line.kind == LineKind::kImport;
-    // Who hands work over may be between a wait and the GIL.
-    const bool tells = other.runs && (at_line || other.knows_native);
-    AwaitedThreads::Other seen = {other.awaits_process && now.has_child, other.runs, at_line};
-    if (tells) seen.code = other.code;
-    if (other.in_item && at_line) seen.item = &other.line;
-    seen.blamed = {other.covers_ns, 1, 0};
-    awaited_.AddOther(BehindLead(now.key->layers), seen);
+    awaited_.AddOther(BehindLead(now.key->layers), other, now.has_child);
   }
 }
 
@@ -409,7 +403,7 @@ void Walk::SplitBySamples() {
   CauseSum& queue = SumOf(Cause::kPreemption);
   queue.samples = run_delay_samples_;
   queue.ns = static_cast<int64_t>(Share(run_delay_ns_, run_delay_of_ns_) *
-                                  static_cast<double>(out_->program_ns()));
+                                  static_cast<double>(out_->whole_ns(Cause::kPreemption)));
   for (const Cause cause : kSplit) {
     CauseSum& source = SumOf(cause);
     const Told& told = locked_[static_cast<size_t>(cause)];
@@ -417,7 +411,7 @@ void Walk::SplitBySamples() {
     if (for_gil) {
       const Told& holders = holders_[static_cast<size_t>(cause)];
       const bool known = 2 * holders.all.samples >= told.all.samples;
-      Move(told, &source, &SumOf(Cause::kLock), known ? Scaled(holders, told.all.ns) : told.lines);
+      MoveToGil(told, &source, known ? Scaled(holders, told.all.ns) : told.lines);
     } else if (cause == Cause::kPython) {
       Move(told, &source, &SumOf(Cause::kNative), told.lines);
     }
@@ -506,10 +500,9 @@ void Walk::SplitGil() {
   for (size_t c = 0; c < kCauses; ++c) {
     const GilWaits::Waits& waits = gil_.of(static_cast<Cause>(c));
     CauseSum& from = out_->causes[c];
-    const int64_t samples = waits.lead.all.samples;
-    if (samples < kFewestOfGil || Share(waits.lead.all.ns, from.ns) < kLeastPart) continue;
-    Move(waits.lead, &from, &SumOf(Cause::kLock), waits.holders);
-    out_->gil_samples += samples;
+    if (waits.lead.all.samples < kFewestOfGil || Share(waits.lead.all.ns, from.ns) < kLeastPart)
+      continue;
+    MoveToGil(waits.lead, &from, waits.holders);
     auto& waited = waited_[static_cast<Cause>(c)];
     waited = Without(waited, for_gil_[static_cast<Cause>(c)]);
   }
@@ -547,6 +540,11 @@ void Walk::Move(const Told& told, CauseSum* from, CauseSum* to, const BlamedLine
   }
 }
 
+void Walk::MoveToGil(const Told& told, CauseSum* from, const BlamedLines& to_lines) {
+  Move(told, from, &SumOf(Cause::kLock), to_lines);
+  for (const auto& [line, blamed] : to_lines) out_->gil[line].Add(blamed);
+}
+
 void Walk::Run() {
   VisitKeyIntervals(trace_, accounting_, {process_},
                     [this](const KeyInterval& key) { Visit(key); });
@@ -571,13 +569,13 @@ Causes::Causes(const Context& context) : processes(context.trace().processes.siz
     std::vector<trace::Interval> times;
   };
   std::vector<Asked> asked;
-  RelativesWork others(context);
   for (uint32_t p = 0; p < processes.size(); ++p) {
     ProcessCauses& causes = processes[p];
     Walk walk(context, p, shared, &causes);
     walk.Run();
     if (!SharesClock(context.trace())) continue;
-    if (!causes.ranks.empty()) BlameLateRank(context, walk.waited_for(), &others, &causes);
+    if (!causes.ranks.empty())
+      BlameLateRank(context, p, walk.waited_for(), shared.rank_waits, &causes);
     for (const Cause cause : kDoneByOthers) {
       std::vector<trace::Interval> times = walk.Waited(cause);
       if (!times.empty()) asked.push_back({p, cause, std::move(times)});
@@ -588,7 +586,7 @@ Causes::Causes(const Context& context) : processes(context.trace().processes.siz
            context.trace().processes[b.process].parent.value;
   });
   for (const Asked& one : asked) {
-    BlameOthers(context, one.process, one.times, &others,
+    BlameOthers(context, one.process, one.times,
                 &processes[one.process].causes[static_cast<size_t>(one.cause)]);
   }
 }

@@ -26,7 +26,11 @@ void GilWaits::Take(uint32_t thread, const ThreadSample& sample) {
   if (held) holders_.push_back(seen);
   if (held || sample.runs_python()) may_hold_.push_back(seen);
   if (sample.gil == trace::Gil::kUnknown) return;
-  threads_ += thread != last_thread_ ? 1 : 0;
+  if (thread != last_thread_) {
+    first_ns_.push_back(sample.at_ns - sample.covers_ns);
+    last_ns_.push_back(0);
+  }
+  last_ns_.back() = sample.at_ns;
   last_thread_ = thread;
   known_.push_back(seen);
 }
@@ -36,6 +40,8 @@ void GilWaits::Sort() {
     std::stable_sort(seen->begin(), seen->end(),
                      [](const Holder& a, const Holder& b) { return a.at_ns < b.at_ns; });
   }
+  std::sort(first_ns_.begin(), first_ns_.end());
+  std::sort(last_ns_.begin(), last_ns_.end());
 }
 
 // What a sample covers reaches back to the look before: less than half of that lies between two
@@ -75,12 +81,17 @@ void GilWaits::Look(const ThreadSample& lead) {
   if (seen == 0) return;
   ++looks_;
   seen_ += seen;
+  lived_ += std::upper_bound(first_ns_.begin(), first_ns_.end(), lead.at_ns + kOneLookNs) -
+            first_ns_.begin();
+  lived_ -= std::lower_bound(last_ns_.begin(), last_ns_.end(), lead.at_ns - kOneLookNs) -
+            last_ns_.begin();
   held_ += HolderAt(lead) != nullptr ? 1 : 0;
 }
 
-// A look may have left some of the threads out: as many of them have the GIL as of those seen.
+// A look may have left some of the threads out that lived: as many of them have the GIL as of those
+// seen.
 bool GilWaits::OthersHadIt(bool otherwise) const {
-  return looks_ < kFewestLooks ? otherwise : 2 * threads_ * held_ >= seen_;
+  return looks_ < kFewestLooks ? otherwise : 2 * lived_ * held_ >= seen_ * looks_;
 }
 
 bool GilWaits::Add(Cause cause, Doing doing, const LineStretch& at, const Blamed& blamed) {

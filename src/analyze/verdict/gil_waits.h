@@ -60,9 +60,10 @@ class GilWaits {
 
   std::vector<Holder> holders_, may_hold_, known_;
   uint32_t last_thread_ = UINT32_MAX;
-  int64_t threads_ = 0;  // with samples in known_
-  // Samples of a locked lead with such of others; these others; and those that had the GIL.
-  int64_t looks_ = 0, seen_ = 0, held_ = 0;
+  std::vector<int64_t> first_ns_, last_ns_;  // of the threads with samples in known_
+  // Samples of a locked lead with such of others; these others; how many lived; and those that had
+  // the GIL.
+  int64_t looks_ = 0, seen_ = 0, lived_ = 0, held_ = 0;
   std::array<Waits, kCauses> waits_;
 };
 

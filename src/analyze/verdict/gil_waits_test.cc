@@ -207,6 +207,26 @@ TEST(GilWaits, OtherThreadsHaveItWhileTheLeadWaitsNotBetween) {
   EXPECT_GT(ForGil(4, true), 0.9) << "three of four holders were not looked at";
 }
 
+// Of threads that have ended no look left one out.
+TEST(GilWaits, ThreadsThatHaveEndedHaveItInNoLook) {
+  const auto sample = [](int64_t at_ms, trace::Gil gil) {
+    ThreadSample one;
+    one.at_ns = at_ms * 1'000'000, one.covers_ns = 1'000'000;
+    one.gil = gil;
+    return one;
+  };
+  GilWaits gil;
+  for (uint32_t thread = 0; thread < 100; ++thread) {
+    gil.Take(thread, sample(thread, trace::Gil::kReleased));
+  }
+  for (int64_t at = 200; at < 400; ++at) {
+    gil.Take(100, sample(at, at % 20 == 0 ? trace::Gil::kHeld : trace::Gil::kReleased));
+  }
+  gil.Sort();
+  for (int64_t at = 200; at < 400; ++at) gil.Look(sample(at, trace::Gil::kReleased));
+  EXPECT_FALSE(gil.OthersHadIt(/*otherwise=*/true)) << "in one look of twenty";
+}
+
 // The first cause of a program without spans and with 40 samples of its lead: in three of four it
 // is at a.py:2, with the GIL ("1"), without ("0"), or that is not known ("").
 std::string WithoutSpans(const std::string& gil, const std::string& waits,

@@ -1,17 +1,17 @@
 #include "src/analyze/verdict/idle_threads.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "src/analyze/verdict/process_causes.h"
 #include "src/analyze/verdict/process_lines.h"
 #include "src/trace/layers.h"
 
 namespace crosscut::analyze {
 namespace {
 
-constexpr int64_t kFewest = 3;  // samples, and waits
-// They are seen in a third of the lead's waits: half of the life of threads that live for one
-// request is over before their first sample.
-constexpr int64_t kLeastSeen = 3;
+constexpr int64_t kFewest = 3;     // samples, and waits
+constexpr int64_t kLeastSeen = 3;  // they are seen in a third of the looks at the lead's waits
 // A thread is told to have ended where its last event is, which may be behind who waited for it.
 constexpr int64_t kEndsLateNs = 5'000'000;
 
@@ -54,11 +54,21 @@ void IdleThreads::Take(trace::TrackId track, const ThreadSample& sample) {
   if (counts) candidates_.push_back({&sample, track});
 }
 
+// Outside of these waits, who waits by a lock may wait for the GIL.
+void IdleThreads::AddOther(bool answered, const ThreadSample& other) {
+  if (other.line.kind != LineKind::kOwn) return;
+  if (answered && other.runs) ++answering_[other.line].there;
+  if (!answered && (other.runs || other.locked)) ++answering_[other.line].elsewhere;
+}
+
 void IdleThreads::AddWork(const Part& part, const LineStretch& lead, const LineStretch& other,
                           const Blamed& blamed) {
-  if (!IsUntold(part, lead)) return;
-  Untold& untold = untold_[part.cause == Cause::kWaiting]
-                          [static_cast<size_t>(BehindLead(Bit(other.state.layer)))];
+  const bool answered = MayBeAnswered(part.cause, part.doing, part.relatives.child);
+  if (!answered && !IsUntold(part, lead)) return;
+  UntoldOf& of = answered                        ? answering_[other.line].waits
+                 : part.cause == Cause::kWaiting ? polls_
+                                                 : in_python_;
+  Untold& untold = of[static_cast<size_t>(BehindLead(Bit(other.state.layer)))];
   Blamed of_lead = {blamed.ns, 0, 0};
   if (part.time.begin_ns >= counted_ns_) {  // its sample counts once, however many work
     of_lead = lead.BlamedFor(part.time.begin_ns, part.time.end_ns);
@@ -75,10 +85,10 @@ void IdleThreads::AddNobody(const Part& part, const LineStretch& lead, const Bla
     const bool sleeps = !sample->awaits_process;
     const bool nobody = sample->selects && !part.relatives.child && !part.relatives.parent;
     const Cause cause = sleeps || nobody ? Cause::kWaiting : Cause::kOtherProcess;
-    Untold& untold = untold_[0][static_cast<size_t>(cause)];
+    Untold& untold = in_python_[static_cast<size_t>(cause)];
     untold.lead.Add(lead.line, blamed);
     untold.to_lines[lead.line].Add(blamed);
-    if (!sleeps) AddIdle({part.time, Wait::kAny, part.end_ns}, cause, lead.line, blamed);
+    if (!sleeps) AddIdle({part.time, Wait::kAny, part.end_ns}, cause, lead, blamed);
     return;
   }
   if (BehindLead(part.layers) != Cause::kWaiting) return;
@@ -90,17 +100,18 @@ void IdleThreads::AddNobody(const Part& part, const LineStretch& lead, const Bla
   const bool locks = part.doing == Doing::kLocking || part.doing == Doing::kAwaitingThread;
   const bool any = part.doing == Doing::kSelecting || part.doing == Doing::kAwaitingProcess;
   if (any || IsUntold(part, lead)) {
-    AddIdle({part.time, Wait::kAny, part.end_ns}, part.cause, lead.line, blamed);
+    AddIdle({part.time, Wait::kAny, part.end_ns}, part.cause, lead, blamed);
   } else if (locks && sample != nullptr && sample->awaits_thread && !sample->awaits_future) {
     const Wait wait = sample->awaits_end ? Wait::kEnd : Wait::kThread;
-    AddIdle({part.time, wait, part.end_ns}, part.cause, lead.line, blamed);
+    AddIdle({part.time, wait, part.end_ns}, part.cause, lead, blamed);
   }
 }
 
-void IdleThreads::AddIdle(const Idle& idle, Cause cause, const Line& line, const Blamed& blamed) {
+void IdleThreads::AddIdle(const Idle& idle, Cause cause, const LineStretch& lead,
+                          const Blamed& blamed) {
   const auto wait = static_cast<size_t>(idle.wait);
-  leads_[wait][static_cast<size_t>(cause)].Add(line, blamed);
-  idle_ns_[wait] += idle.time.end_ns - idle.time.begin_ns;
+  leads_[wait][static_cast<size_t>(cause)].Add(lead.line, blamed);
+  if (blamed.samples > 0) seen_ns_[wait] += lead.sample->covers_ns;
   const bool goes_on = !idle_.empty() && idle_.back().time.end_ns == idle.time.begin_ns &&
                        idle_.back().wait == idle.wait && idle_.back().end_ns == idle.end_ns;
   if (goes_on) {
@@ -110,14 +121,11 @@ void IdleThreads::AddIdle(const Idle& idle, Cause cause, const Line& line, const
   }
 }
 
-void IdleThreads::Seen::Add(const ThreadSample& sample, size_t at, const Idle& in) {
+void IdleThreads::Seen::Add(const ThreadSample& sample) {
   told.Add(sample.line, {sample.covers_ns, 1, 0});
   if (sample.awaits_process && !sample.selects) process_ns += sample.covers_ns;
-  if (at != idle) of_idle_ns = 0;
-  idle = at;
-  const int64_t before = of_idle_ns;
-  of_idle_ns = std::min(in.time.end_ns - in.time.begin_ns, of_idle_ns + sample.covers_ns);
-  covered_ns += of_idle_ns - before;
+  covered_ns += sample.at_ns - std::max(sample.at_ns - sample.covers_ns, until_ns);
+  until_ns = sample.at_ns;
 }
 
 // A thread that does something of its own now and then is as often at work in the middle of a wait
@@ -125,10 +133,13 @@ void IdleThreads::Seen::Add(const ThreadSample& sample, size_t at, const Idle& i
 bool IdleThreads::Wakes(trace::TrackId track) const {
   LastWork work(context_, track);
   int64_t waits = 0, of_ends = 0, of_middles = 0, last_end = INT64_MIN;
-  for (const Idle& idle : idle_) {
+  const int64_t from = work.life().begin_ns, until = work.life().end_ns + kEndsLateNs;
+  auto next = std::partition_point(idle_.begin(), idle_.end(),
+                                   [&](const Idle& idle) { return idle.time.begin_ns < from; });
+  for (; next != idle_.end() && next->time.begin_ns < until; ++next) {
+    const Idle& idle = *next;
     const int64_t begin = idle.time.begin_ns, end = std::min(idle.end_ns, work.life().end_ns);
-    if (idle.wait == Wait::kEnd || idle.end_ns <= last_end) continue;
-    if (begin < work.life().begin_ns || idle.end_ns > work.life().end_ns + kEndsLateNs) continue;
+    if (idle.wait == Wait::kEnd || idle.end_ns <= last_end || idle.end_ns > until) continue;
     last_end = idle.end_ns;
     of_middles += work.Before(begin + (end - begin) / 2);
     of_ends += work.Before(end);
@@ -148,17 +159,30 @@ bool IdleThreads::IsAwaited(const Candidate& candidate, const Idle& idle,
   return known != 0;
 }
 
+void IdleThreads::Append(Cause from, const UntoldOf& untold, std::vector<Moved>* out) {
+  for (size_t c = 0; c < kCauses; ++c) {
+    const auto& [lead, to_lines] = untold[c];
+    if (lead.all.ns > 0) out->push_back({from, static_cast<Cause>(c), lead, to_lines});
+  }
+}
+
+// Whoever works without regard to the lead is met outside of its waits in proportion.
+bool IdleThreads::Answers(const Line& line) const {
+  const Answering& seen = answering_.at(line);
+  const double part = Share(otherwise_ns_, answered_ns_ + otherwise_ns_);
+  const double by_chance = part * static_cast<double>(seen.there + seen.elsewhere);
+  return seen.there >= kFewest && by_chance >= kFewest && kLeastSeen * seen.elsewhere <= by_chance;
+}
+
 std::vector<IdleThreads::Moved> IdleThreads::UntoldWaits() const {
   std::vector<Moved> out;
   if (for_child_.all.ns > 0) {
     out.push_back({Cause::kWaiting, Cause::kOtherProcess, for_child_, for_child_.lines});
   }
-  for (const Cause from : {Cause::kPython, Cause::kWaiting}) {
-    for (size_t c = 0; c < kCauses; ++c) {
-      const Untold& untold = untold_[from == Cause::kWaiting][c];
-      if (untold.lead.all.ns == 0) continue;
-      out.push_back({from, static_cast<Cause>(c), untold.lead, untold.to_lines});
-    }
+  Append(Cause::kPython, in_python_, &out);
+  Append(Cause::kWaiting, polls_, &out);
+  for (const auto& [line, answering] : answering_) {
+    if (Answers(line)) Append(Cause::kOtherProcess, answering.waits, &out);
   }
   return out;
 }
@@ -179,21 +203,27 @@ std::vector<IdleThreads::Moved> IdleThreads::WaitsForThreads() const {
     const Idle& idle = idle_[at];
     if (sample.at_ns < idle.time.begin_ns || !IsAwaited(candidate, idle, &wakes)) continue;
     const auto wait = static_cast<size_t>(idle.wait);
-    all[wait].Add(sample, at, idle);
-    if (!sample.awaits_process) sleep[wait].Add(sample, at, idle);
+    all[wait].Add(sample);
+    if (!sample.awaits_process) sleep[wait].Add(sample);
   }
   for (size_t w = 0; w < kWaits; ++w) {
     const auto enough = [&](const Seen& seen) {
-      return seen.told.all.samples >= kFewest && kLeastSeen * seen.covered_ns >= idle_ns_[w];
+      return seen.told.all.samples >= kFewest && kLeastSeen * seen.covered_ns >= seen_ns_[w];
     };
     const Seen& seen = enough(sleep[w]) ? sleep[w] : all[w];
     if (!enough(seen)) continue;
     const Cause to =
         2 * seen.process_ns > seen.told.all.ns ? Cause::kOtherProcess : Cause::kWaiting;
+    // Who is waited for at a file is known by its work alone, and may be elsewhere in between.
+    const bool any = w == static_cast<size_t>(Wait::kAny);
+    const double part = any ? std::min(1.0, Share(seen.covered_ns, seen_ns_[w])) : 1;
     for (size_t c = 0; c < kCauses; ++c) {
       const Told& lead = leads_[w][c];
       if (lead.all.ns == 0) continue;
-      out.push_back({static_cast<Cause>(c), to, lead, Scaled(seen.told, lead.all.ns)});
+      const Told rest = PartOf(lead, 1 - part);
+      BlamedLines to_lines = Scaled(seen.told, lead.all.ns - rest.all.ns);
+      for (const auto& [line, blamed] : rest.lines) to_lines[line].Add(blamed);
+      out.push_back({static_cast<Cause>(c), to, lead, std::move(to_lines)});
     }
   }
   return out;

@@ -1,12 +1,14 @@
 // What a lead waits for that its spans do not tell. While nobody in its process works, another
 // thread may be what it waits for: one that sleeps, or waits for somebody itself, before it
-// answers, notifies or ends. And native code that nothing wraps, as an event loop's or a remote
+// answers, notifies or ends. Who works at a line while the lead waits at a socket, and hardly
+// otherwise, works for it. And native code that nothing wraps, as an event loop's or a remote
 // call's, waits where spans say that Python runs: samples see it in a system call. docs/verdict.md
 // has the rules.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "src/analyze/context.h"
@@ -27,6 +29,15 @@ class IdleThreads {
   // A sample of a thread that is not the lead; it must outlive this.
   void Take(trace::TrackId track, const ThreadSample& sample);
 
+  // Whether a thread of the process may be at the other end of the socket or pipe that the lead
+  // waits at with that cause.
+  static bool MayBeAnswered(Cause cause, Doing doing, bool has_child) {
+    return cause == Cause::kOtherProcess && doing == Doing::kAwaitingProcess && !has_child;
+  }
+  // In the part that is told: a time in which MayBeAnswered has that value, and a sample there of a
+  // thread that is not the lead.
+  void AddTime(bool answered, int64_t ns) { (answered ? answered_ns_ : otherwise_ns_) += ns; }
+  void AddOther(bool answered, const ThreadSample& other);
   // A part of the lead's time: what it is spent on, and who is there.
   struct Part {
     trace::Interval time;
@@ -46,11 +57,11 @@ class IdleThreads {
     Told lead;
     BlamedLines to_lines;
   };
-  // What was no Python, whether nobody works then or others do; and for a child of which nothing
-  // was recorded.
+  // What was no Python, whether nobody works then or others do; for a child of which nothing was
+  // recorded; and for who answers.
   std::vector<Moved> UntoldWaits() const;
-  // What was at lines of threads that idle, where these are seen in a third of it. Holds once the
-  // above are moved.
+  // What was at lines of threads that idle, where these are seen in a third of it; of a wait for
+  // anything the rest is at the lead's. Holds once the above are moved.
   std::vector<Moved> WaitsForThreads() const;
 
  private:
@@ -68,13 +79,12 @@ class IdleThreads {
   };
   struct Seen {
     Told told;
-    int64_t covered_ns = 0;  // of the lead's time
+    int64_t covered_ns = 0;  // by one of them at least
     int64_t process_ns = 0;  // of told: they wait for a process
-    size_t idle = SIZE_MAX;  // the last, and how much of it is covered
-    int64_t of_idle_ns = 0;
-    void Add(const ThreadSample& sample, size_t at, const Idle& in);
+    int64_t until_ns = INT64_MIN;
+    void Add(const ThreadSample& sample);  // in order of time
   };
-  void AddIdle(const Idle& idle, Cause cause, const Line& line, const Blamed& blamed);
+  void AddIdle(const Idle& idle, Cause cause, const LineStretch& lead, const Blamed& blamed);
   // Whether the thread is at work where the lead's waits end, more than in their middle.
   bool Wakes(trace::TrackId track) const;
   bool IsAwaited(const Candidate& candidate, const Idle& idle, std::vector<int8_t>* wakes) const;
@@ -83,15 +93,25 @@ class IdleThreads {
   std::vector<Candidate> candidates_;  // by thread, then time
   std::vector<Idle> idle_;
   std::array<std::array<Told, kCauses>, kWaits> leads_;
-  std::array<int64_t, kWaits> idle_ns_ = {};
+  std::array<int64_t, kWaits> seen_ns_ = {};  // for which the samples there of the lead stand
   Told for_child_;
   struct Untold {
     Told lead;
     BlamedLines to_lines;
   };
+  using UntoldOf = std::array<Untold, kCauses>;  // by what they are
+  static void Append(Cause from, const UntoldOf& untold, std::vector<Moved>* out);
+  bool Answers(const Line& line) const;
   int64_t counted_ns_ = INT64_MIN;  // up to where untold_ has the lead's samples
-  // By what they are: waits that were Python by their spans, and a library's sleeps.
-  std::array<std::array<Untold, kCauses>, 2> untold_;
+  UntoldOf in_python_, polls_;      // waits that were Python by their spans, and a library's sleeps
+  // By line of who works while the lead may be answered: how many of its samples lie there, and
+  // elsewhere.
+  struct Answering {
+    int64_t there = 0, elsewhere = 0;  // samples
+    UntoldOf waits;
+  };
+  std::map<Line, Answering> answering_;
+  int64_t answered_ns_ = 0, otherwise_ns_ = 0;
 };
 
 }  // namespace crosscut::analyze

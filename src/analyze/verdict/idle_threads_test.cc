@@ -2,10 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 
 #include "src/analyze/testing/test_trace.h"
-#include "src/analyze/verdict/awaited_threads.h"
+#include "src/analyze/verdict/stacks.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -77,6 +78,61 @@ TEST(IdleThreads, WhatAPoolOrAServerGaveAThreadIsWaitedFor) {
             "waiting a.py:5 nap");
   EXPECT_EQ(of("threading.py:1045 Thread._bootstrap_inner;_asyncio.py:1124 WorkerThread.run"),
             "waiting a.py:5 nap");
+}
+
+// Of each wait of 30 ms the thread sleeps in the first 10, in which it is seen, and then waits for
+// more itself, in which only the lead is.
+TEST(IdleThreads, OnlyTheTimeInWhichAThreadIsSeenIsItsLines) {
+  std::string lead, other = "thread worker tid=8 base=python\n";
+  for (int at = 20; at < 980; at += 40) {
+    lead += "span socket.recv " + Ms(at) + " " + Ms(at + 30) + " idle\n";
+    for (const int look : {5, 15, 25}) {
+      lead +=
+          SampleAt(at + look, "a.py:1 main", "a.py:1 main;socket.py:7 readinto", "recvfrom", 10);
+    }
+    other += "span socket.accept " + Ms(at - 10) + " " + Ms(at) + " idle\nspan time.sleep " +
+             Ms(at) + " " + Ms(at + 10) + " idle\n" +
+             SampleAt(at + 6, "a.py:5 nap",
+                      "threading.py:9 Thread.run;socketserver.py:691 "
+                      "ThreadingMixIn.process_request_thread;a.py:5 nap",
+                      "clock_nanosleep", 10) +
+             "span socket.accept " + Ms(at + 10) + " " + Ms(at + 30) + " idle\n" +
+             SampleAt(at + 16, "", "socketserver.py:7 serve_forever", "poll", 10) +
+             SampleAt(at + 26, "", "socketserver.py:7 serve_forever", "poll", 10);
+  }
+  const Table table = Compute(Parse("process train pid=7 window=0.." + Ms(1000) +
+                                    "\nthread main tid=7 base=python main lead\n" + lead + other),
+                              "places");
+  std::map<std::string, int64_t> ms;
+  for (size_t row = 0; row < table.rows(); ++row) {
+    if (table.texts("cause")[row] != "waiting") continue;
+    ms[table.texts("place")[row]] = table.integers("ns")[row] / 1'000'000;
+  }
+  EXPECT_EQ(ms["a.py:5 nap"], 240);
+  EXPECT_EQ(ms["a.py:1 main"], 480);
+}
+
+// The first cause and line where the lead waits at a socket from 20 to 50, 60 to 90, ..., and a
+// thread works at its line 7 then, or always.
+std::string WhileOneWorks(bool always, const std::string& more = "") {
+  std::string lead, other = "thread worker tid=8 base=python\n";
+  for (int at = 20; at < 980; at += 40) {
+    lead += "span socket.recv " + Ms(at) + " " + Ms(at + 30) + " idle\n" +
+            SampleAt(at + 10, "a.py:1 main", "a.py:1 main;socket.py:7 readinto", "recvfrom");
+    if (!always) other += "span socket.recv " + Ms(at - 10) + " " + Ms(at) + " idle\n";
+    other += SampleAt(at + 11, "a.py:7 answer", "threading.py:9 run;a.py:7 answer", "", 10);
+    if (always) other += SampleAt(at + 35, "a.py:7 answer", "threading.py:9 run;a.py:7 answer", "");
+  }
+  return FirstOf(lead, other + more);
+}
+
+TEST(IdleThreads, WhoWorksWhileTheLeadWaitsAtASocketAndNotOtherwiseAnswers) {
+  EXPECT_EQ(WhileOneWorks(false), "python a.py:7 answer");
+  EXPECT_EQ(WhileOneWorks(true), "other-process a.py:1 main");
+  EXPECT_EQ(WhileOneWorks(false, "process child pid=9 parent=train window=0.." + Ms(1000) +
+                                     "\nthread main tid=9 base=python main lead\n"),
+            "other-process a.py:1 main")
+      << "the child may answer";
 }
 
 // Of three threads that sleep, the joined one ends where the join does, and another goes on.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <tuple>
+#include <utility>
 
 namespace crosscut::analyze {
 namespace {
@@ -17,6 +18,10 @@ constexpr double kLeastInStep = 0.15, kFewestPairs = 10;
 // Of the changes that chance alone would make, and how many deviations below it they may be: lines
 // that last longer than samples are apart change less often.
 constexpr double kLeastChanges = 0.4, kMostDeviations = 2.5;
+// Pairs of neighbours that are told apart by their distance: in groups of so many at least, so many
+// groups at most, if distances differ by that. One in a thousand loops has as many deviations.
+constexpr size_t kPairsOfGroup = 16, kMostGroups = 8;
+constexpr double kDistancesDiffer = 1.25, kByDistance = 3.1;
 
 // Of pairs of both lines, how many have the first before the second, and how many there are.
 struct Pairs {
@@ -65,6 +70,38 @@ PlacePairs ByPlace(std::vector<Meeting> meetings) {
   return pairs;
 }
 
+// Whether it depends on the distance of two samples if the line changes in between: by a
+// chi-squared of several groups of distances, which is normal as Wilson and Hilferty have it.
+bool ChangesByDistance(const std::vector<Meeting>& meetings) {
+  std::vector<std::pair<int64_t, bool>> pairs;
+  for (size_t i = 1; i < meetings.size(); ++i) {
+    pairs.emplace_back(meetings[i].at_ns - meetings[i - 1].at_ns,
+                       meetings[i].second != meetings[i - 1].second);
+  }
+  std::stable_sort(pairs.begin(), pairs.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  const size_t n = pairs.size(), groups = std::min(kMostGroups, n / kPairsOfGroup);
+  const auto distance = [&](size_t at) { return static_cast<double>(pairs[at].first); };
+  if (groups < 2 || distance(3 * n / 4) < kDistancesDiffer * distance(n / 4)) return false;
+  const auto changes = [&](size_t begin, size_t end) {
+    double sum = 0;
+    for (size_t i = begin; i < end; ++i) sum += pairs[i].second ? 1 : 0;
+    return sum;
+  };
+  const double chance = changes(0, n) / static_cast<double>(n);
+  if (chance <= 0 || chance >= 1) return false;
+  double squares = 0;
+  for (size_t g = 0; g < groups; ++g) {
+    const size_t begin = g * n / groups, end = (g + 1) * n / groups;
+    const auto of_group = static_cast<double>(end - begin);
+    const double more = changes(begin, end) - chance * of_group;
+    squares += more * more / (of_group * chance * (1 - chance));
+  }
+  const auto freedom = static_cast<double>(groups - 1);
+  const double variance = 2 / (9 * freedom);
+  return std::cbrt(squares / freedom) - (1 - variance) > kByDistance * std::sqrt(variance);
+}
+
 }  // namespace
 
 bool TakeTurns(const std::vector<Meeting>& meetings) {
@@ -77,7 +114,7 @@ bool TakeTurns(const std::vector<Meeting>& meetings) {
   if (std::all_of(meetings.begin(), meetings.end(), [](const auto& m) { return m.step < 0; })) {
     const double chance = 2 * firsts * seconds / (firsts + seconds);
     const double least = chance - kMostDeviations * std::sqrt(chance);
-    return changes >= std::max(kLeastChanges * chance, least);
+    return changes >= std::max(kLeastChanges * chance, least) && !ChangesByDistance(meetings);
   }
   const PlacePairs by_place = ByPlace(meetings);
   if (std::min(by_place.firsts, by_place.seconds) < kFewest) return false;

@@ -21,22 +21,26 @@ WorkPieces PiecesOf(const Context& context, uint32_t process, Idle idle) {
   ProcessLines lines(context, {process});
   if (idle == Idle::kSleeps && !lines.knows_any()) return pieces;
   trace::Interval now = {};
+  size_t first = 0;  // piece of that time
+  const auto end_part = [&] {
+    const auto threads = static_cast<uint32_t>(pieces.size() - first);
+    for (; first < pieces.size(); ++first) pieces[first].threads = threads;
+  };
   const auto add = [&](const LineStretch& at, const Blamed& blamed, ProcessLines::Who who) {
     const bool works = who != ProcessLines::Who::kNobody && !WasSeenWaiting(at);
     if (idle == Idle::kSleeps &&
         (!IsSampled(at.line.kind) || (!works && at.state.doing != Doing::kSleeping))) {
       return;
     }
-    uint32_t threads = 1;
-    for (auto beside = pieces.rbegin(); beside != pieces.rend() && beside->begin_ns == now.begin_ns;
-         ++beside) {
-      threads = ++beside->threads;
-    }
-    pieces.push_back({now.begin_ns, now.end_ns, at.line, at.state.name, threads,
+    pieces.push_back({now.begin_ns, now.end_ns, at.line, at.state.name, 1,
                       at.sample == nullptr ? INT64_MIN : at.sample->at_ns, blamed.variance});
   };
   lines.ForEach({owner.start_ns, owner.end_ns}, kProgramsWork, add,
-                [&](const LineStretch&, const trace::Interval& part) { now = part; });
+                [&](const LineStretch&, const trace::Interval& part) {
+                  end_part();
+                  now = part;
+                });
+  end_part();
   return pieces;
 }
 
@@ -89,7 +93,7 @@ std::vector<uint32_t> RelativesWork::DescendantsOf(uint32_t process) const {
   return out;
 }
 
-const WorkPieces& RelativesWork::PiecesOf(uint32_t process) {
+const WorkPieces& RelativesWork::PiecesOf(uint32_t process) const {
   std::unique_ptr<const WorkPieces>& pieces = pieces_[process];
   if (pieces == nullptr) {
     pieces =
@@ -98,7 +102,7 @@ const WorkPieces& RelativesWork::PiecesOf(uint32_t process) {
   return *pieces;
 }
 
-WorkIndex RelativesWork::IndexOf(const std::vector<uint32_t>& processes) {
+WorkIndex RelativesWork::IndexOf(const std::vector<uint32_t>& processes) const {
   std::vector<const WorkPieces*> pieces;
   for (const uint32_t p : processes) {
     if (!PiecesOf(p).empty()) pieces.push_back(&PiecesOf(p));
@@ -107,7 +111,8 @@ WorkIndex RelativesWork::IndexOf(const std::vector<uint32_t>& processes) {
 }
 
 // Its relatives do nothing then. If it does nothing itself, the others are all there are.
-OthersWork RelativesWork::OfAllOthers(uint32_t process, const std::vector<trace::Interval>& times) {
+OthersWork RelativesWork::OfAllOthers(uint32_t process,
+                                      const std::vector<trace::Interval>& times) const {
   int64_t own_ns = 0;
   for (const WorkPiece& piece : Within(PiecesOf(process), times)) {
     own_ns += piece.end_ns - piece.begin_ns;
@@ -127,7 +132,15 @@ OthersWork RelativesWork::OfAllOthers(uint32_t process, const std::vector<trace:
   return WorkIndex(std::move(processes)).In(times);
 }
 
-OthersWork RelativesWork::In(trace::ProcessId process, const std::vector<trace::Interval>& times) {
+OthersWork RelativesWork::OfDescendants(trace::ProcessId process,
+                                        const std::vector<trace::Interval>& times) const {
+  const std::lock_guard lock(mutex_);
+  return IndexOf(DescendantsOf(process.value)).In(times);
+}
+
+OthersWork RelativesWork::In(trace::ProcessId process,
+                             const std::vector<trace::Interval>& times) const {
+  const std::lock_guard lock(mutex_);
   const std::vector<trace::Process>& processes = context_.trace().processes;
   const std::vector<uint32_t> descendants = DescendantsOf(process.value);
   OthersWork work = IndexOf(descendants).In(times);

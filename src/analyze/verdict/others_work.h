@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "src/analyze/context.h"
@@ -21,7 +22,7 @@ OthersWork WorkIn(const Context& context, trace::ProcessId process,
                   const std::vector<trace::Interval>& times, Idle idle);
 
 // Of those for which a process may wait. Where several work at a time, each has an equal part. Each
-// process is walked through once, however many ask for it.
+// process is walked through once, however many ask for it: Context::Shared. Any thread.
 class RelativesWork {
  public:
   // `context` must outlive it. Requires: all processes have one clock.
@@ -30,23 +31,23 @@ class RelativesWork {
   // nothing then, of the one that started it; where that does nothing, of all others, if the trace
   // has 64 processes at most. Work of which no line is known does not count. Fast where many
   // children of one process ask one behind the other, and where many ask for all.
-  OthersWork In(trace::ProcessId process, const std::vector<trace::Interval>& times);
+  OthersWork In(trace::ProcessId process, const std::vector<trace::Interval>& times) const;
   // Of those that `process` started, and theirs, alone.
-  OthersWork OfDescendants(trace::ProcessId process, const std::vector<trace::Interval>& times) {
-    return IndexOf(DescendantsOf(process.value)).In(times);
-  }
+  OthersWork OfDescendants(trace::ProcessId process,
+                           const std::vector<trace::Interval>& times) const;
 
  private:
   std::vector<uint32_t> DescendantsOf(uint32_t process) const;
-  const WorkPieces& PiecesOf(uint32_t process);
-  WorkIndex IndexOf(const std::vector<uint32_t>& processes);
-  OthersWork OfAllOthers(uint32_t process, const std::vector<trace::Interval>& times);
+  const WorkPieces& PiecesOf(uint32_t process) const;
+  WorkIndex IndexOf(const std::vector<uint32_t>& processes) const;
+  OthersWork OfAllOthers(uint32_t process, const std::vector<trace::Interval>& times) const;
 
   const Context& context_;
-  std::vector<std::vector<uint32_t>> children_;            // by process
-  std::vector<std::unique_ptr<const WorkPieces>> pieces_;  // by process; null: nobody asked
-  uint32_t parent_ = UINT32_MAX;                           // that was asked for last
-  std::unique_ptr<const WorkIndex> of_parent_, of_all_;    // null: nobody asked
+  std::vector<std::vector<uint32_t>> children_;                    // by process
+  mutable std::mutex mutex_;                                       // of what follows
+  mutable std::vector<std::unique_ptr<const WorkPieces>> pieces_;  // by process; null: nobody asked
+  mutable uint32_t parent_ = UINT32_MAX;                           // that was asked for last
+  mutable std::unique_ptr<const WorkIndex> of_parent_, of_all_;    // null: nobody asked
 };
 
 }  // namespace crosscut::analyze

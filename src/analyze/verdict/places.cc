@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "src/analyze/accounting/accounting.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/intervals.h"
 #include "src/analyze/verdict/loops.h"
@@ -60,7 +61,7 @@ class LineSamples {
   struct OfLine {
     enum class In : uint8_t { kNotKnown, kTurns, kAlone };  // kAlone: in what stands for itself
     std::vector<std::pair<int64_t, In>> seen;               // when, and in what
-    std::map<uint32_t, int64_t> covered_ns;                 // by StringId of the stack
+    std::map<uint32_t, int64_t> covered_ns;  // in the part that is told, by StringId of the stack
   };
 
   explicit LineSamples(const Context& context) {
@@ -70,10 +71,14 @@ class LineSamples {
       if (facts.samples[t].empty()) continue;
       const trace::Interval life = LifeOf(trace, {t});
       LeadCursor cursor(trace, {t}, facts.doing, life);
-      const std::vector<trace::Interval>& marks = facts.marks[trace.tracks[t].process.value];
+      const trace::ProcessId process = trace.tracks[t].process;
+      const WindowPart told = context.Shared<Accounting>().events[process.value].told;
+      const std::vector<trace::Interval>& marks = facts.marks[process.value];
       for (const ThreadSample& sample : facts.samples[t]) {
-        OfLine& line = lines_[sample.line][trace.tracks[t].process.value];
-        line.covered_ns[sample.stack.value] += sample.covers_ns;
+        OfLine& line = lines_[sample.line][process.value];
+        if (PartAt(context, process, sample.at_ns) == told) {
+          line.covered_ns[sample.stack.value] += sample.covers_ns;
+        }
         if (sample.at_ns < life.begin_ns || sample.at_ns >= life.end_ns) continue;
         const LeadStretch& state = cursor.At(sample.at_ns);
         // A wait for a processor comes where a step begins, in the line that ends the one before.
@@ -196,7 +201,7 @@ class Maker {
   };
   Seen SeenAt(const Place& place) const {
     Seen out;
-    const auto add = [&](const Line& line) {
+    place.ForEachLine([&](const Line& line) {
       samples_.ForEach(process_, line, [&](const LineSamples::OfLine& of_line) {
         for (const auto& [at_ns, in] : of_line.seen) {
           out.at.emplace_back(at_ns, MeetingAt(at_ns));
@@ -204,9 +209,7 @@ class Maker {
           out.turns += in == LineSamples::OfLine::In::kTurns;
         }
       });
-    };
-    add(place.line);
-    for (const Line& line : place.others) add(line);
+    });
     return out;
   }
 
@@ -227,7 +230,10 @@ class Maker {
     std::sort(all.begin(), all.end(),
               [](const auto& x, const auto& y) { return x.first < y.first; });
     std::vector<Meeting> out;
-    for (const auto& [at_ns, meeting] : all) out.push_back(meeting);
+    for (const auto& [at_ns, meeting] : all) {
+      out.push_back(meeting);
+      out.back().at_ns = at_ns;
+    }
     return out;
   }
 
@@ -307,16 +313,14 @@ class Maker {
     if (causes_.steps.empty()) return;
     place->steps.resize(causes_.steps.size());
     int64_t leads = 0;
-    const auto add = [&](const Line& line) {
+    place->ForEachLine([&](const Line& line) {
       const auto time = causes_.line_times.find(line);
       if (time == causes_.line_times.end()) return;
       for (const StepPart& part : time->second.steps) {
         place->steps[part.step] += part.ns;
         leads += part.ns;
       }
-    };
-    add(place->line);
-    for (const Line& line : place->others) add(line);
+    });
     if (2 * leads < place->all.ns) {
       const auto cause = static_cast<size_t>(place->cause());
       for (size_t i = 0; i < place->steps.size(); ++i) place->steps[i] = causes_.steps[i][cause];
@@ -335,11 +339,8 @@ class Maker {
   // The frames of a line and of what is in the same place, without folders, as stacks have them.
   void AddFrames(const Place& place, size_t i,
                  std::unordered_map<std::string_view, std::vector<size_t>>* out) const {
-    const auto add = [&](const Line& line) {
-      (*out)[FrameOfLine(trace_.text(line.text))].push_back(i);
-    };
-    add(place.line);
-    for (const Line& line : place.others) add(line);
+    place.ForEachLine(
+        [&](const Line& line) { (*out)[FrameOfLine(trace_.text(line.text))].push_back(i); });
   }
 
   // By place: what was met by samples there, and who had called that.
@@ -381,8 +382,7 @@ class Maker {
       });
     };
     for (size_t i = 0; i < places.size(); ++i) {
-      add(i, places[i].line);
-      for (const Line& line : places[i].others) add(i, line);
+      places[i].ForEachLine([&](const Line& line) { add(i, line); });
     }
     return out;
   }
@@ -467,7 +467,7 @@ Cause Place::cause() const {
 
 CauseSum SumAt(const ProcessCauses& causes, const Place& place, Cause cause) {
   CauseSum out;
-  const auto add = [&](const Line& line) {
+  place.ForEachLine([&](const Line& line) {
     const auto time = causes.line_times.find(line);
     if (time == causes.line_times.end()) return;
     for (const auto& [name, ns] : time->second.names) out.names[name] += ns;
@@ -475,12 +475,30 @@ CauseSum SumAt(const ProcessCauses& causes, const Place& place, Cause cause) {
       out.operations[operation] += ns;
       out.ns += ns;
     }
+  });
+  if (!IsOfDevices(cause) && 2 * out.ns >= place.all.ns) return out;
+  // Names are known of the whole cause: as much of them as it has elsewhere may be there.
+  const CauseSum& all = causes.causes[static_cast<size_t>(cause)];
+  const int64_t elsewhere = all.ns - place.causes[static_cast<size_t>(cause)];
+  const auto here = [&](const std::map<uint32_t, int64_t>& sums) {
+    std::map<uint32_t, int64_t> of_place;
+    for (const auto& [what, ns] : sums) {
+      if (const int64_t least = std::min(ns, all.ns) - elsewhere; least > 0) of_place[what] = least;
+    }
+    return of_place;
   };
-  add(place.line);
-  for (const Line& line : place.others) add(line);
-  const bool devices = cause == Cause::kDevice || cause == Cause::kCopies;
-  if (devices || 2 * out.ns < place.all.ns) return causes.causes[static_cast<size_t>(cause)];
+  out.ns = all.ns - elsewhere;
+  out.names = here(all.names);
+  out.operations = here(all.operations);
   return out;
+}
+
+int64_t GilAt(const ProcessCauses& causes, const Place& place) {
+  int64_t ns = 0;
+  place.ForEachLine([&](const Line& line) {
+    if (const auto at = causes.gil.find(line); at != causes.gil.end()) ns += at->second.ns;
+  });
+  return ns;
 }
 
 Places::Places(const Context& context) {

@@ -31,11 +31,19 @@ struct Place {
 
   // The cause of most of it.
   Cause cause() const;
+  // Calls visit(line) for each.
+  template <class Visit>
+  void ForEachLine(Visit visit) const {
+    visit(line);
+    for (const Line& other : others) visit(other);
+  }
 };
 
-// What the lead did at a place, by operation and name; where others work, or devices, all that is
-// known of the cause.
+// What the lead did at a place, by operation and name; where others work, or devices, so much of
+// what they did for the cause as was there for certain.
 CauseSum SumAt(const ProcessCauses& causes, const Place& place, Cause cause);
+// For how long of its locks another thread held the GIL.
+int64_t GilAt(const ProcessCauses& causes, const Place& place);
 
 // By process: those of which a line of the program is known, the longest first. Computed once.
 struct Places {

@@ -137,6 +137,28 @@ TEST(Places, WhatALineCallsElsewhereGoesWithIt) {
   EXPECT_NE(first.evidence.find("70 % with what it calls"), std::string::npos) << first.evidence;
 }
 
+// Before the steps, it is called from elsewhere.
+TEST(Places, WhoCallsALineBeforeTheStepsTakesNothingOfIt) {
+  std::string text =
+      "# crosscut trace\nprocess train pid=7 window=0..80000\n"
+      "thread main tid=7 base=python main lead\n";
+  const auto sample = [](int at, const std::string& line, const std::string& stack) {
+    return "instant [sample] " + std::to_string(at) + "\narg covers_ns 250\narg \"Own line\" \"" +
+           line + "\"\narg \"Python stack\" \"" + stack + "\"\n";
+  };
+  for (int at = 0; at < 40000; at += 100) text += sample(at, "a.py:5 g", "a.py:9 setup;a.py:5 g");
+  for (int at = 40000; at < 80000; at += 1000) {
+    text += "step step " + std::to_string(at) + " " + std::to_string(at + 1000) + "\nspan f " +
+            std::to_string(at) + " " + std::to_string(at + 500) + " native\n" +
+            sample(at + 250, "a.py:1 f", "a.py:1 f") + "span g " + std::to_string(at + 500) + " " +
+            std::to_string(at + 1000) + " framework\n" +
+            sample(at + 750, "a.py:5 g", "a.py:1 f;a.py:5 g");
+  }
+  const First first = Of(text);
+  EXPECT_EQ(first.blame, "a.py:1 f");
+  EXPECT_NEAR(first.gain, 1, 0.01);
+}
+
 TEST(Places, FilesOfOneNameInTwoFoldersDoNotCallEachOther) {
   const std::string stack = "t.py:1 m;net.py:5 f";
   const First first = Of(Program(40)
@@ -373,6 +395,32 @@ TEST(Loops, LinesThatLastForSeveralSamplesAreNoLoop) {
     EXPECT_FALSE(TakeTurns(lasting));
   }
   EXPECT_GE(loops, 490);
+}
+
+// Two statements of a loop's body, and how far apart samples of it lie: docs/samples.md.
+TEST(Loops, LinesThatLastAsLongAsSamplesAreApartAreNoLoop) {
+  int loops = 0, of_statements = 0;
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    std::mt19937_64 random(seed);
+    std::uniform_real_distribution<double> distance(2.5e6, 17.5e6), longer(0.95, 1.05);
+    std::vector<Meeting> mixed, statements;
+    double at = 0, begin = 0, middle = 8.5e6, end = 17e6;
+    for (int i = 0; i < 200; ++i) {
+      at += distance(random);
+      while (at >= end) {
+        begin = end;
+        middle = begin + 8.5e6 * longer(random);
+        end = middle + 8.5e6 * longer(random);
+      }
+      const auto ns = static_cast<int64_t>(at);
+      mixed.push_back({random() % 3 == 0, -1, 0, 0, ns});
+      statements.push_back({at >= middle, -1, 0, 0, ns});
+    }
+    loops += TakeTurns(mixed);
+    of_statements += TakeTurns(statements);
+  }
+  EXPECT_GE(loops, 490);
+  EXPECT_LE(of_statements, 10);
 }
 
 TEST(Places, ALineThatHoldsALoopOrRunsALibraryIsOfNoOther) {

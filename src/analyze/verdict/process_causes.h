@@ -53,8 +53,6 @@ struct LineTime {
   std::map<uint32_t, int64_t> operations, names;  // as in CauseSum
 };
 
-// By cause: nanoseconds.
-using CauseTimes = std::array<int64_t, kCauses>;
 // Not beside the others, nor Crosscut's own: what places and shares are made of.
 inline bool IsOfProgram(Cause cause) {
   return cause != Cause::kPreemption && cause != Cause::kRecording;
@@ -73,7 +71,7 @@ struct ProcessCauses {
   int64_t total_ns = 0;  // the sum over all causes but kPreemption, whose time is in others, too
   CauseSum preempted;    // beside that: where the lead is known to have had no processor
   std::array<CauseSum, kCauses> causes;
-  int64_t gil_samples = 0;    // of the lead, in kLock: another thread had the GIL
+  BlamedLines gil;            // of the lines of kLock: another thread had the GIL
   bool knows_native = false;  // samples tell Python and native code that nothing wraps apart
   // For whom it waited in collectives, and how long; by process.
   std::map<uint32_t, int64_t> ranks;
@@ -87,6 +85,11 @@ struct ProcessCauses {
   // total_ns without Crosscut's own work.
   int64_t program_ns() const {
     return total_ns - causes[static_cast<size_t>(Cause::kRecording)].ns;
+  }
+  // What shares of that cause are of: of waiting for a processor, with the time in which the lead
+  // is known to have had none.
+  int64_t whole_ns(Cause cause) const {
+    return program_ns() + (cause == Cause::kPreemption ? preempted.ns : 0);
   }
 };
 

@@ -1,8 +1,10 @@
 #include "src/analyze/verdict/process_lines.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "src/analyze/accounting/accounting.h"
+#include "src/trace/intervals.h"
 #include "src/trace/samples.h"
 
 namespace crosscut::analyze {
@@ -23,8 +25,9 @@ ThreadFacts::ThreadFacts(const Context& context)
     for (const ProcessEvents::Off& one : accounting.events[p].OffTime()) {
       (one.marks ? marks : off)[p].push_back({one.begin_ns, one.end_ns});
     }
-    std::sort(off[p].begin(), off[p].end(),
-              [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
+    const trace::Interval window = {trace.processes[p].start_ns, trace.processes[p].end_ns};
+    off[p] = UnionOf(std::move(off[p]), window);
+    marks[p] = UnionOf(std::move(marks[p]), window);
   }
 }
 
@@ -33,6 +36,14 @@ trace::Interval LifeOf(const trace::Trace& trace, trace::TrackId track) {
   const trace::Process& p = trace.processes[t.process.value];
   const int64_t begin = std::max(p.start_ns, t.begin_ns);
   return {begin, std::max(begin, std::min(p.end_ns, t.end_ns))};
+}
+
+WindowPart PartAt(const Context& context, trace::ProcessId process, int64_t at_ns) {
+  const auto& stretches = context.Shared<Accounting>().events[process.value].stretches;
+  const auto behind =
+      std::partition_point(stretches.begin(), stretches.end(),
+                           [at_ns](const Stretch& stretch) { return stretch.begin_ns <= at_ns; });
+  return behind == stretches.begin() ? WindowPart::kWhole : (behind - 1)->part;
 }
 
 std::unique_ptr<LineCursor> LinesOfThread(const Context& context, trace::TrackId track) {
@@ -86,9 +97,8 @@ void ProcessLines::TakeChange(Thread* thread, int64_t at_ns) {
   if (!lives) thread->lines.reset();
   const LineStretch* const stretch = lives ? &thread->lines->At(at_ns) : nullptr;
   const auto may_work = [&] {
-    const LineKind kind = stretch->line.kind;
-    const bool at_line = kind == LineKind::kOwn || kind == LineKind::kImport;
-    return at_line && stretch->state.layer != trace::Layer::kNone && !WasSeenWaiting(*stretch);
+    return IsOwnLine(stretch->line.kind) && stretch->state.layer != trace::Layer::kNone &&
+           !WasSeenWaiting(*stretch);
   };
   thread->now = lives && may_work() ? stretch : nullptr;
   if (lives) {

@@ -1,12 +1,14 @@
 // Who works in a process from moment to moment, and at which line.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <queue>
 #include <vector>
 
+#include "src/analyze/accounting/cells.h"
 #include "src/analyze/context.h"
 #include "src/analyze/layer_set.h"
 #include "src/analyze/verdict/lead_states.h"
@@ -26,6 +28,9 @@ struct ThreadFacts {
 
 // The part of a thread's life in its process's window.
 trace::Interval LifeOf(const trace::Trace& trace, trace::TrackId track);
+
+// The part of a process's window that an instant lies in.
+WindowPart PartAt(const Context& context, trace::ProcessId process, int64_t at_ns);
 
 // The lines of one thread through its life.
 std::unique_ptr<LineCursor> LinesOfThread(const Context& context, trace::TrackId track);
@@ -50,6 +55,34 @@ inline bool WaitsInNative(const LineStretch& stretch) {
 inline bool Polls(const LineStretch& stretch) {
   return stretch.state.doing == Doing::kSleeping && stretch.sample != nullptr &&
          stretch.sample->in_library;
+}
+
+// Whether a thread neither works then, in one of these layers, nor sleeps because it means to: who
+// works meanwhile does so for it.
+inline bool WaitsForOthers(const LineStretch& stretch, LayerSet layers = kHostBits) {
+  const trace::Layer layer = stretch.state.layer;
+  const bool works = layer != trace::Layer::kNone && (layers & kHostBits & Bit(layer)) != 0;
+  if (works) return WaitsInNative(stretch);
+  return stretch.state.doing != Doing::kSleeping || Polls(stretch);
+}
+
+// Calls visit(stretch, part, i) for each part of times[i] in which a process's lead is at one
+// place, in order of time. `times` are disjoint and in order.
+template <class Visit>
+void ForEachOfLead(const Context& context, trace::ProcessId process,
+                   const std::vector<trace::Interval>& times, Visit visit) {
+  const trace::TrackId lead = context.trace().processes[process.value].lead;
+  if (lead.value >= context.trace().tracks.size()) return;
+  const trace::Interval life = LifeOf(context.trace(), lead);
+  const std::unique_ptr<LineCursor> lines = LinesOfThread(context, lead);
+  for (size_t i = 0; i < times.size(); ++i) {
+    const int64_t end = std::min(times[i].end_ns, life.end_ns);
+    for (int64_t at = std::max(times[i].begin_ns, life.begin_ns), until; at < end; at = until) {
+      const LineStretch& stretch = lines->At(at);
+      until = std::min(end, stretch.end_ns);
+      visit(stretch, trace::Interval{at, until}, i);
+    }
+  }
 }
 
 class ProcessLines {
@@ -117,8 +150,9 @@ void ProcessLines::ForEach(const trace::Interval& time, LayerSet layers, Visit v
     if (lead == nullptr) lead = &nothing_;
     const bool works = Works(*lead, layers) && !WaitsInNative(*lead);
     working_.clear();
-    const bool awaits = !works && (lead->state.doing != Doing::kSleeping || Polls(*lead));
-    if (awaits && (layers & kHostBits) != 0) FindOthers(at, layers, &until);
+    if (WaitsForOthers(*lead, layers) && (layers & kHostBits) != 0) {
+      FindOthers(at, layers, &until);
+    }
     visit_lead(*lead, trace::Interval{at, until});
     if (working_.empty()) {
       visit(*lead, lead->BlamedFor(at, until), works ? Who::kLead : Who::kNobody);

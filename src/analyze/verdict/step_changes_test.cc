@@ -101,9 +101,10 @@ TEST(StepChanges, MostOfTheDifferenceIsHalfOfIt) {
       << table.texts("message")[0];
 }
 
-// 60 steps, from the 30th on 40 ns longer, in which the lead waits at main.py:2 in a call of that
-// layer, while a child is at load.py:1, or from there on at load.py:9.
-std::string WaitingFor(const std::string& layer, bool child_works) {
+// 60 steps, from the 30th on 40 ns longer, in which the lead waits at main.py:2 in that call,
+// while a child is at load.py:1, or from there on at load.py:9.
+std::string WaitingFor(const std::string& layer, bool child_works,
+                       const std::string& call = "os.read") {
   std::string lead = "process train pid=7 window=0..10000\nthread main tid=7 main lead\n";
   std::string child =
       "process loader pid=8 parent=train window=0..10000\nthread main tid=8 "
@@ -120,8 +121,8 @@ std::string WaitingFor(const std::string& layer, bool child_works) {
             " number=" + std::to_string(step) + "\n";
     lead += "span aten::mm " + std::to_string(at) + " " + std::to_string(at + 60) + " framework\n";
     lead += sample(at + 30, "main.py:1 main", "");
-    lead += "span os.read " + std::to_string(at + 60) + " " + std::to_string(until) + " " + layer +
-            "\n" + sample(until - 5, "main.py:2 main", "arg \"Waits for\" read\n");
+    lead += "span " + call + " " + std::to_string(at + 60) + " " + std::to_string(until) + " " +
+            layer + "\n" + sample(until - 5, "main.py:2 main", "arg \"Waits for\" read\n");
     for (int64_t when = at + 5; child_works && when < until; when += 20) {
       child += sample(when, step < 30 ? "load.py:1 item" : "load.py:9 item", "");
     }
@@ -135,6 +136,7 @@ TEST(StepChanges, NameTheLineOfWhomTheStepsWaitFor) {
   EXPECT_EQ(WaitingFor("idle", true), "begins load.py:9 item");
   EXPECT_EQ(WaitingFor("idle", false), "begins main.py:2 main") << "nobody works meanwhile";
   EXPECT_EQ(WaitingFor("native", true), "begins main.py:2 main") << "it works itself";
+  EXPECT_EQ(WaitingFor("idle", true, "time.sleep"), "begins main.py:2 main") << "it means to";
 }
 
 }  // namespace

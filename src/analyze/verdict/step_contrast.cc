@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -48,14 +47,10 @@ struct Waits {
   std::vector<trace::Interval> more, usual;
 };
 
-bool Works(const LineStretch& stretch) {
-  return stretch.state.layer != trace::Layer::kNone && (kHostBits & Bit(stretch.state.layer)) != 0;
-}
-
 // Of the lines at which other processes work meanwhile.
 MoreWork WorkOfOthers(const Context& context, const StepSets& sets, const Waits& waits) {
-  if (!SharesClock(context.trace())) return {};
-  RelativesWork others(context);
+  if (waits.more.empty() || !SharesClock(context.trace())) return {};
+  const auto& others = context.Shared<RelativesWork>();
   Contrast<Line> contrast(sets);
   for (const bool more : {true, false}) {
     const OthersWork work = others.In({sets.process}, more ? waits.more : waits.usual);
@@ -92,25 +87,20 @@ MoreWork LineWithMore(const Context& context, const StepSets& sets) {
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
     return owner.steps[a].begin_ns < owner.steps[b].begin_ns;
   });
-  const trace::Interval life = LifeOf(trace, owner.lead);
-  const std::unique_ptr<LineCursor> lines = LinesOfThread(context, owner.lead);
+  std::vector<trace::Interval> times;
+  for (const uint32_t step : order) {
+    times.push_back({owner.steps[step].begin_ns, owner.steps[step].end_ns});
+  }
   Contrast<Line> contrast(sets);
   std::map<Line, Waits> waits;
-  int64_t at = life.begin_ns;
-  for (const uint32_t step : order) {
-    const bool more = sets.more.contains(step);
-    const int64_t end = std::min(owner.steps[step].end_ns, life.end_ns);
-    for (at = std::max(at, owner.steps[step].begin_ns); at < end;) {
-      const LineStretch& stretch = lines->At(at);
-      const int64_t until = std::min(stretch.end_ns, end);
-      if (stretch.line.kind == LineKind::kOwn) {
-        contrast.Add(stretch.line, more, until - at);
-        Waits& of_line = waits[stretch.line];
-        if (!Works(stretch)) (more ? of_line.more : of_line.usual).push_back({at, until});
-      }
-      at = until;
-    }
-  }
+  ForEachOfLead(context, {sets.process}, times,
+                [&](const LineStretch& stretch, const trace::Interval& part, size_t i) {
+                  if (stretch.line.kind != LineKind::kOwn) return;
+                  const bool more = sets.more.contains(order[i]);
+                  contrast.Add(stretch.line, more, part.end_ns - part.begin_ns);
+                  Waits& of_line = waits[stretch.line];
+                  if (WaitsForOthers(stretch)) Extend(part, more ? &of_line.more : &of_line.usual);
+                });
   Line top;
   const MoreWork leads =
       contrast.Top([&](const Line& line) { return LineText(trace, line); }, &top);

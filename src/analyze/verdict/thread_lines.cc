@@ -25,12 +25,22 @@ uint64_t Key(uint64_t a, uint64_t b, uint64_t of) {
   return (mixed ^ (mixed >> 29)) << 3 | of;
 }
 
+// Those that reach into the window: a process has many, and each of its threads few of them.
+std::vector<trace::Interval> In(const std::vector<trace::Interval>& times,
+                                const trace::Interval& window) {
+  const auto first = std::partition_point(
+      times.begin(), times.end(), [&](const auto& time) { return time.end_ns <= window.begin_ns; });
+  const auto last = std::partition_point(
+      first, times.end(), [&](const auto& time) { return time.begin_ns < window.end_ns; });
+  return {first, last};
+}
+
 }  // namespace
 
 StateWalk::StateWalk(const ThreadView& thread)
     : cursor_(thread.trace, thread.track, thread.doing, thread.window),
-      off_(UnionOf(thread.off, thread.window)),
-      marks_(UnionOf(thread.marks, thread.window)),
+      off_(In(thread.off, thread.window)),
+      marks_(In(thread.marks, thread.window)),
       at_ns_(thread.window.begin_ns),
       end_ns_(thread.window.end_ns),
       edges_(thread.steps.begin_ns < thread.steps.end_ns

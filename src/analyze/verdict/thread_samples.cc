@@ -1,9 +1,11 @@
 #include "src/analyze/verdict/thread_samples.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
+#include <utility>
 
-#include "src/analyze/verdict/awaited_threads.h"
+#include "src/analyze/verdict/stacks.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -31,38 +33,50 @@ Code CodeBy(trace::Gil gil, std::string_view waits) {
   return gil == trace::Gil::kReleased && waits != "futex" ? Code::kNative : Code::kUnknown;
 }
 
+// What the stack tells: it is long, and most samples have that of another one.
+ThreadSample ByStack(const trace::Trace& trace, const trace::Sample& sample) {
+  const std::string_view stack = trace.text(sample.stack);
+  const bool own = sample.own_line.valid();
+  ThreadSample one;
+  one.line = LineOf(trace, sample);
+  one.stack = sample.stack;
+  one.python = sample.stack.valid();
+  one.awaits_thread = AwaitsThread(stack);
+  one.awaits_end = AwaitsEnd(stack);
+  one.awaits_future = AwaitsFuture(stack);
+  one.in_library = own && IsInLibrary(stack, trace.text(sample.own_line));
+  one.in_subprocess = stack.find(";subprocess.py:") != stack.npos;
+  one.in_item = InWorkItem(stack);
+  one.compiles = Compiles(stack);
+  one.feeds = own && Feeds(stack);
+  one.called_back = own && !stack.starts_with("threading.py:");
+  return one;
+}
+
 }  // namespace
 
 std::vector<ThreadSample> SamplesOf(const trace::Trace& trace, const trace::SampleReader& reader,
                                     const trace::Track& track) {
   std::vector<ThreadSample> out;
   if (!reader.any()) return out;
+  std::map<std::pair<uint32_t, uint32_t>, ThreadSample> by_stack;
   reader.ForEach(trace, track, [&](int64_t at_ns, const trace::Sample& sample) {
     if (sample.thread != 0) return;
-    const std::string_view waits = trace.text(sample.waits), stack = trace.text(sample.stack);
-    ThreadSample& one = out.emplace_back();
+    const auto [known, added] = by_stack.try_emplace({sample.stack.value, sample.own_line.value});
+    if (added) known->second = ByStack(trace, sample);
+    const std::string_view waits = trace.text(sample.waits);
+    ThreadSample& one = out.emplace_back(known->second);
     one.at_ns = at_ns;
     one.covers_ns = sample.covers_ns;
     one.run_delay_ns = sample.run_delay_ns;
-    one.line = LineOf(trace, sample);
-    one.stack = sample.stack;
-    one.python = sample.stack.valid();
     one.locked = waits == "futex";
     one.runs = Runs(waits);
-    one.awaits_thread = AwaitsThread(stack);
-    one.awaits_end = AwaitsEnd(stack);
-    one.awaits_future = AwaitsFuture(stack);
     one.awaits_process = AwaitsProcess(waits);
     one.selects = waits.find("poll") != waits.npos || waits.find("select") != waits.npos;
     one.waits = Waits(waits);
     one.awaits_reader = AwaitsReader(waits);
     one.awaits_file = AwaitsFile(waits);
-    one.in_library = sample.own_line.valid() && IsInLibrary(stack, trace.text(sample.own_line));
-    one.in_subprocess = stack.find(";subprocess.py:") != stack.npos;
-    one.in_item = InWorkItem(stack);
-    one.compiles = Compiles(stack);
-    one.feeds = sample.own_line.valid() && Feeds(stack);
-    one.called_back = sample.own_line.valid() && !track.main && !stack.starts_with("threading.py:");
+    one.called_back = one.called_back && !track.main;
     one.gil = sample.gil;
     one.knows_native = sample.library.valid();
     one.code =

@@ -4,7 +4,6 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +17,7 @@
 #include "src/analyze/verdict/places.h"
 #include "src/analyze/verdict/rules.h"
 #include "src/analyze/verdict/tables.h"
+#include "src/analyze/verdict/who_speaks.h"
 
 namespace crosscut::analyze {
 namespace {
@@ -84,6 +84,7 @@ std::pair<double, double> BoundsOf(const ProcessCauses& causes, size_t cause) {
   return {std::max(0.0, share.value - share.half), std::min(1.0, share.value + share.half)};
 }
 
+// Whether so much by step lasts, as in ProcessCauses::steps.
 bool Lasts(const ProcessCauses& causes, const std::vector<int64_t>& parts) {
   std::vector<int64_t> wholes;
   for (const auto& step : causes.steps) wholes.push_back(ProgramNs(step));
@@ -91,20 +92,18 @@ bool Lasts(const ProcessCauses& causes, const std::vector<int64_t>& parts) {
 }
 
 bool Lasts(const ProcessCauses& causes, Cause cause) {
-  std::vector<int64_t> parts;
   if (cause == Cause::kPreemption) return true;  // it is not told by step
+  std::vector<int64_t> parts;
   for (const auto& step : causes.steps) parts.push_back(step[static_cast<size_t>(cause)]);
   return Lasts(causes, parts);
 }
 
-// For how long the process itself was at work, or waited for its own devices and data.
-int64_t WorkOf(const ProcessCauses& causes) {
-  int64_t work = causes.program_ns();
-  for (const Cause waits :
-       {Cause::kOtherProcess, Cause::kOtherRank, Cause::kLock, Cause::kWaiting, Cause::kUnknown}) {
-    work -= causes.causes[static_cast<size_t>(waits)].ns;
-  }
-  return work;
+// By cause.
+using LastingCauses = std::array<bool, kCauses>;
+LastingCauses LastingOf(const ProcessCauses& causes) {
+  LastingCauses lasts;
+  for (size_t c = 0; c < kCauses; ++c) lasts[c] = Lasts(causes, static_cast<Cause>(c));
+  return lasts;
 }
 
 const VerdictRule& RuleOf(Cause cause) { return VerdictRules()[static_cast<size_t>(cause)]; }
@@ -148,7 +147,7 @@ class Verdicts {
  private:
   // What is told of a process, the first first.
   std::vector<Subject> Chosen(uint32_t process) const;
-  const Place* BurdenPlace(uint32_t process) const;
+  const Place* BurdenPlace(uint32_t process, const LastingCauses& lasts) const;
   // The place with most of a cause, but for `other`; null: none is known, or it does much else and
   // has little of it.
   const Place* PlaceOf(uint32_t process, Cause cause, const Place* other) const;
@@ -157,13 +156,12 @@ class Verdicts {
   static bool StandsOut(const std::vector<Subject>& subjects) {
     return !subjects.empty() && subjects[0].cause != Cause::kPreemption;
   }
-  std::vector<uint32_t> WhoSpeaks() const;
   Row NothingStandsOut(uint32_t process) const;
   // What `row` is to say where no line is known: a name or an operation, with its part of the
   // cause, of which no more is told than the subject has.
   void BlameName(uint32_t process, const Subject& subject, Row* row) const;
   void BlamePlace(uint32_t process, const Subject& subject, Row* row) const;
-  std::string AmountText(uint32_t process, int64_t ns) const;
+  std::string AmountText(uint32_t process, int64_t ns, Cause cause) const;
   // ", most of it in NAME; operation OP"
   std::string MostText(uint32_t process, const Place& place, Cause cause) const;
   // The operation that has half of it at least; "": none does.
@@ -194,10 +192,8 @@ class Verdicts {
 // One that is no part of the program's purpose, and that without which a step would be a third
 // faster, whatever causes its time has, but those that a few steps alone have. Where a cause takes
 // more than twice as much elsewhere, that is what bounds the steps.
-const Place* Verdicts::BurdenPlace(uint32_t process) const {
+const Place* Verdicts::BurdenPlace(uint32_t process, const LastingCauses& lasts) const {
   const ProcessCauses& causes = causes_.processes[process];
-  std::array<bool, kCauses> lasts;
-  for (size_t c = 0; c < kCauses; ++c) lasts[c] = Lasts(causes, static_cast<Cause>(c));
   for (const Place& place : places_.processes[process]) {
     double burden = 0, most = 0;
     for (size_t c = 0; c < kCauses; ++c) {
@@ -232,8 +228,10 @@ const Place* Verdicts::PlaceOf(uint32_t process, Cause cause, const Place* other
 
 std::vector<Subject> Verdicts::Chosen(uint32_t process) const {
   const ProcessCauses& causes = causes_.processes[process];
+  const LastingCauses lasting = LastingOf(causes);
+  const auto lasts = [&](Cause cause) { return lasting[static_cast<size_t>(cause)]; };
   std::vector<Subject> out;
-  const Place* first = BurdenPlace(process);
+  const Place* first = BurdenPlace(process, lasting);
   if (first != nullptr) {
     const Cause cause = first->cause();
     const auto c = static_cast<size_t>(cause);
@@ -251,12 +249,10 @@ std::vector<Subject> Verdicts::Chosen(uint32_t process) const {
   };
   std::vector<const VerdictRule*> order;
   double purpose = 0;  // the largest
-  std::set<Cause> lasting;
   for (const VerdictRule& rule : VerdictRules()) {
     if (rule.first_from > 1 || left(rule.cause) < kWorthSaying) continue;
     order.push_back(&rule);
     if (rule.purpose) purpose = std::max(purpose, left(rule.cause));
-    if (Lasts(causes, rule.cause)) lasting.insert(rule.cause);
   }
   const auto is_burden = [&](const VerdictRule& rule) {
     return !rule.purpose &&
@@ -264,13 +260,12 @@ std::vector<Subject> Verdicts::Chosen(uint32_t process) const {
   };
   // A burden that may stand first goes before the program's purpose; then the largest.
   std::stable_sort(order.begin(), order.end(), [&](const auto* a, const auto* b) {
-    const bool a_lasts = lasting.contains(a->cause), b_lasts = lasting.contains(b->cause);
-    if (a_lasts != b_lasts) return a_lasts;
+    if (lasts(a->cause) != lasts(b->cause)) return lasts(a->cause);
     if (is_burden(*a) != is_burden(*b)) return is_burden(*a);
     return left(a->cause) > left(b->cause);
   });
-  const bool stands_out = !order.empty() && lasting.contains(order[0]->cause) &&
-                          left(order[0]->cause) >= order[0]->first_from;
+  const bool stands_out =
+      !order.empty() && lasts(order[0]->cause) && left(order[0]->cause) >= order[0]->first_from;
   if (first == nullptr && !stands_out) order.clear();
   for (const VerdictRule* rule : order) {
     if (out.size() == kMostRows) break;
@@ -278,11 +273,9 @@ std::vector<Subject> Verdicts::Chosen(uint32_t process) const {
     out.push_back(
         {rule->cause, PlaceOf(process, rule->cause, first), false, left(rule->cause), elsewhere});
   }
-  const CauseSum& queue = causes.causes[static_cast<size_t>(Cause::kPreemption)];
-  if (Share(queue.ns, causes.program_ns()) >= kPreemptionFrom) {
-    out.push_back(
-        {Cause::kPreemption, nullptr, false, Share(queue.ns, causes.program_ns()), false});
-  }
+  const double queue = Share(causes.causes[static_cast<size_t>(Cause::kPreemption)].ns,
+                             causes.whole_ns(Cause::kPreemption));
+  if (queue >= kPreemptionFrom) out.push_back({Cause::kPreemption, nullptr, false, queue, false});
   return out;
 }
 
@@ -340,22 +333,24 @@ std::string Verdicts::OperationOf(const CauseSum& sum) const {
 std::string Verdicts::MostText(uint32_t process, const Place& place, Cause cause) const {
   const ProcessCauses& causes = causes_.processes[process];
   const CauseSum sum = SumAt(causes, place, cause);
-  const auto [name, part] = TopName(sum);
   const std::string operation = OperationOf(sum);
-  std::string out;
-  const int64_t samples = causes.causes[static_cast<size_t>(cause)].samples;
-  if (cause == Cause::kLock && 2 * causes.gil_samples > samples) {
-    out = ", where another thread holds the GIL";
-  } else if (!name.empty() && part >= kWorthSaying) {
-    out = (part >= 0.5 ? ", most of it in " : ", the largest part of it in ") + name;
+  const auto told = [](const Top& top, const std::string& of) {
+    if (top.name.empty() || top.part < kWorthSaying) return std::string();
+    return (top.part >= 0.5 ? "most" : "the largest part") + of + top.name;
+  };
+  const bool gil = cause == Cause::kLock && 2 * GilAt(causes, place) > place.all.ns;
+  std::string most = gil ? "where another thread holds the GIL" : told(TopName(sum), " of it in ");
+  if (most.empty() && IsOfDevices(cause)) {
+    const CauseSum& all = causes.causes[static_cast<size_t>(cause)];
+    most = told(TopName(all), " of what devices do is ");
   }
-  return operation.empty() ? out : out + "; operation " + operation;
+  return (most.empty() ? "" : ", " + most) + (operation.empty() ? "" : "; operation " + operation);
 }
 
 // "123 ms of 456 ms, 1.2 ms a step"
-std::string Verdicts::AmountText(uint32_t process, int64_t ns) const {
+std::string Verdicts::AmountText(uint32_t process, int64_t ns, Cause cause) const {
   const ProcessCauses& causes = causes_.processes[process];
-  const std::string text = TimeOfText(ns, causes.program_ns());
+  const std::string text = TimeOfText(ns, causes.whole_ns(cause));
   if (causes.part == WindowPart::kRequests) {
     const size_t requests = context_.Shared<Accounting>().requests[process].size();
     return text + ", " + TimeText(ns / static_cast<int64_t>(requests)) + " a request";
@@ -381,7 +376,7 @@ void Verdicts::BlameName(uint32_t process, const Subject& subject, Row* row) con
   }
   if (subject.elsewhere) part = std::min(part, subject.share / Share(sum.ns, causes.program_ns()));
   row->evidence =
-      AmountText(process, std::llround(part * static_cast<double>(sum.ns))) + row->evidence;
+      AmountText(process, std::llround(part * static_cast<double>(sum.ns)), cause) + row->evidence;
   const auto [low, high] = BoundsOf(causes, static_cast<size_t>(cause));
   const double alone = part * Share(sum.alone_ns, sum.ns);  // of the cause
   row->gain = part * Share(sum.alone_ns, causes.program_ns());
@@ -408,9 +403,9 @@ void Verdicts::BlamePlace(uint32_t process, const Subject& subject, Row* row) co
            ShareText(Share(of_cause, causes.program_ns())) + " of " + OfText(causes) +
            "; the line takes ";
   }
-  text += AmountText(process, place.all.ns) + "; " + ShareText(own.share, error) + " of " +
-          OfText(causes) + " (" + ShareText(own.low, error) + " to " + ShareText(own.high, error) +
-          " by " + std::to_string(place.all.samples) +
+  text += AmountText(process, place.all.ns, subject.cause) + "; " + ShareText(own.share, error) +
+          " of " + OfText(causes) + " (" + ShareText(own.low, error) + " to " +
+          ShareText(own.high, error) + " by " + std::to_string(place.all.samples) +
           (place.all.samples == 1 ? " sample)" : " samples)");
   if (place.all.samples < kFewSamples) text += ", too few to be sure of it";
   if (place.lines > 1) {
@@ -490,45 +485,6 @@ Row Verdicts::NothingStandsOut(uint32_t process) const {
   return row;
 }
 
-// Helpers of the processes that make the steps are told through them; without steps those that
-// handle requests speak, and those that work more beside them; without any the longest process.
-std::vector<uint32_t> Verdicts::WhoSpeaks() const {
-  // Steps of which none was observed say nothing.
-  const auto makes_steps = [](const ProcessCauses& c) {
-    return c.part == WindowPart::kSteps && !c.steps.empty();
-  };
-  const auto serves = [](const ProcessCauses& c) {
-    return c.part == WindowPart::kRequests && c.program_ns() > 0;
-  };
-  const bool any_steps = std::ranges::any_of(causes_.processes, makes_steps);
-  const bool any_requests = !any_steps && std::ranges::any_of(causes_.processes, serves);
-  int64_t longest = 0, of_requests = 0;
-  for (const ProcessCauses& c : causes_.processes) {
-    longest = std::max(longest, c.program_ns());
-    if (c.part == WindowPart::kRequests) of_requests = std::max(of_requests, WorkOf(c));
-  }
-  // Not who started the servers and waits.
-  const auto works_more = [of_requests](const ProcessCauses& c) {
-    return c.part == WindowPart::kWhole && WorkOf(c) > of_requests &&
-           2 * WorkOf(c) > c.program_ns();
-  };
-  std::vector<uint32_t> out;
-  for (uint32_t p = 0; p < causes_.processes.size(); ++p) {
-    const ProcessCauses& causes = causes_.processes[p];
-    const bool speaks = any_steps      ? makes_steps(causes)
-                        : any_requests ? serves(causes) || works_more(causes)
-                                       : causes.program_ns() == longest && longest > 0;
-    if (!speaks) continue;
-    out.push_back(p);
-    if (!any_steps && !any_requests) break;
-  }
-  // Nobody has more to say than those whose steps were not recorded.
-  for (uint32_t p = 0; p < causes_.processes.size() && out.empty(); ++p) {
-    if (causes_.processes[p].part == WindowPart::kSteps) out.push_back(p);
-  }
-  return out;
-}
-
 std::vector<Row> Verdicts::Make() {
   struct Candidate {
     uint32_t process;
@@ -538,7 +494,7 @@ std::vector<Row> Verdicts::Make() {
     bool is_short;  // it has done this for a small part of the time that another one has
   };
   std::vector<Candidate> candidates;
-  for (const uint32_t p : WhoSpeaks()) {
+  for (const uint32_t p : WhoSpeaks(context_)) {
     Candidate candidate = {p, Chosen(p), 0, 0, false};
     if (StandsOut(candidate.subjects)) {
       const Subject& first = candidate.subjects[0];

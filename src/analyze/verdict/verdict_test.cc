@@ -8,10 +8,10 @@
 
 #include "src/analyze/testing/brute_force.h"
 #include "src/analyze/testing/test_trace.h"
-#include "src/analyze/verdict/awaited_threads.h"
 #include "src/analyze/verdict/causes.h"
 #include "src/analyze/verdict/lead_states.h"
 #include "src/analyze/verdict/rules.h"
+#include "src/analyze/verdict/stacks.h"
 #include "src/analyze/verdict/tables.h"
 #include "src/trace/layers.h"
 
@@ -519,28 +519,27 @@ TEST(Verdict, SaysOfAPlaceHowMuchOfTheCauseIsItsOwn) {
       "0.749 µs of 1.00 µs: no steps were found; 75 % of the window (66 % to 82 % by 75 samples)");
 }
 
-// A server, and a process beside it that is in a call of that layer for so long.
-std::vector<std::string> BesideAServer(const std::string& layer, int work) {
-  const std::string text =
-      "process server pid=7 window=0..10000\nthread main tid=7 base=idle main lead\n"
-      "span handle 1000 4000 native\nasync requests\nrequest \"GET /\" 1000 4000\n"
-      "process train pid=8 window=0..10000\nthread main tid=8 base=idle main lead\n"
-      "span fit 100 " +
-      std::to_string(100 + work) + " " + layer + "\n";
-  std::vector<std::string> out;
-  const Table table = Compute(Parse(text), "verdict");
-  for (size_t row = 0; row < table.rows(); ++row) {
-    if (table.integers("rank")[row] == 1) out.push_back(table.texts("process")[row]);
-  }
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
-TEST(Verdict, AServerDoesNotHideAProcessThatWorksMore) {
-  using Speaking = std::vector<std::string>;
-  EXPECT_EQ(BesideAServer("framework", 9000), (Speaking{"server", "train"}));
-  EXPECT_EQ(BesideAServer("framework", 2000), Speaking{"server"}) << "it works less";
-  EXPECT_EQ(BesideAServer("idle", 9000), Speaking{"server"}) << "it waits for the server";
+// Of the calls of others it is not known at which of their lines they are.
+TEST(Verdict, CallsOfOthersAreToldOfTheirPlaceAsFarAsTheyMustBeThere) {
+  const auto evidence = [](int call_ns) {
+    std::string text =
+        "process p pid=1 window=0..10000\nthread main tid=1 main lead\nspan os.read 0 10000 idle\n"
+        "process c pid=2 window=0..10000 parent=p start=fork\n"
+        "thread main tid=2 base=python main lead\n";
+    for (int at = 0; at < 10'000; at += 100) {
+      text += "span dot " + std::to_string(at + 95 - call_ns) + " " + std::to_string(at + 95) +
+              " native\n";
+      for (const auto& [when, line] :
+           {std::pair(30, "w.py:4 work"), std::pair(90, "w.py:9 send")}) {
+        text += "instant [sample] " + std::to_string(at + when) + "\narg covers_ns 50\narg " +
+                "\"Own line\" \"" + line + "\"\narg Line \"" + line + "\"\n";
+      }
+    }
+    const Table table = Compute(Parse(text), "verdict");
+    return table.texts("blame")[0] + "; " + table.texts("evidence")[0];
+  };
+  EXPECT_EQ(evidence(30).find("dot"), std::string::npos) << evidence(30);
+  EXPECT_NE(evidence(85).find("most of it in dot"), std::string::npos) << evidence(85);
 }
 
 TEST(Verdict, NamesOfProcessesMayLookLikeItsMarks) {

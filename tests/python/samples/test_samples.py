@@ -99,6 +99,33 @@ def test_the_samples_of_a_thread_cover_its_work(tmp_path):
     assert 0.6 * STAY * 1e9 <= seen["worker"] <= wall
 
 
+SHORT = """
+import threading, time
+slept = 0
+def nap():
+    global slept
+    begin = time.monotonic_ns()
+    time.sleep(0.2)  # a look comes after 0.25 s at least
+    slept += time.monotonic_ns() - begin
+end = time.monotonic() + 10
+while time.monotonic() < end:
+    thread = threading.Thread(target=nap)
+    thread.start()
+    thread.join()
+print(slept)
+"""
+
+
+def test_samples_of_threads_that_live_shorter_than_looks_are_apart_add_up(tmp_path):
+    script = tmp_path / "short.py"
+    script.write_text(SHORT)
+    out, done = record(tmp_path, sys.executable, script, rate=1)
+    assert done.returncode == 0, done.stderr
+    ns = sum(int(row["ns"]) for row in table(out, "samples")
+             if row["own_line"].endswith(":7 nap"))
+    assert 0.5 * int(done.stdout) < ns < 1.6 * int(done.stdout)
+
+
 def test_a_sample_has_the_line_of_the_programs_own_code(tmp_path):
     """Beside the line that ran, which may be in a library."""
     folder = tmp_path / "project"
