@@ -1,6 +1,7 @@
 #include "src/analyze/verdict/who_speaks.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/verdict/causes.h"
@@ -19,6 +20,12 @@ int64_t WorkOf(const ProcessCauses& causes) {
   return work;
 }
 
+// Who started the program, such as a shell, lives longest, and nothing else is known of it.
+std::pair<int64_t, int64_t> LengthOf(const ProcessCauses& causes) {
+  const int64_t unknown = causes.causes[static_cast<size_t>(Cause::kUnknown)].ns;
+  return {causes.program_ns() - unknown, causes.program_ns()};
+}
+
 }  // namespace
 
 std::vector<uint32_t> WhoSpeaks(const Context& context) {
@@ -32,11 +39,12 @@ std::vector<uint32_t> WhoSpeaks(const Context& context) {
   };
   const bool any_steps = std::ranges::any_of(processes, makes_steps);
   const bool any_requests = !any_steps && std::ranges::any_of(processes, serves);
-  int64_t longest = 0, of_requests = 0;
+  int64_t of_requests = 0;
+  std::pair<int64_t, int64_t> longest;  // by LengthOf()
   trace::Interval served = {INT64_MAX, 0};
   for (uint32_t p = 0; p < processes.size(); ++p) {
     const ProcessCauses& c = processes[p];
-    longest = std::max(longest, c.program_ns());
+    longest = std::max(longest, LengthOf(c));
     if (!serves(c)) continue;
     of_requests = std::max(of_requests, WorkOf(c));
     const auto& requests = context.Shared<Accounting>().requests[p];
@@ -55,7 +63,7 @@ std::vector<uint32_t> WhoSpeaks(const Context& context) {
     const ProcessCauses& causes = processes[p];
     const bool speaks = any_steps      ? makes_steps(causes)
                         : any_requests ? serves(causes) || works_beside(p)
-                                       : causes.program_ns() == longest && longest > 0;
+                                       : LengthOf(causes) == longest && longest.second > 0;
     if (!speaks) continue;
     out.push_back(p);
     if (!any_steps && !any_requests) break;

@@ -9,7 +9,8 @@
 namespace crosscut::analyze {
 
 // Helpers of the processes that make the steps are told through them; without steps those that
-// handle requests speak, and those that work beside them; without any the longest process.
+// handle requests speak, and those that work beside them; without any the process of which most
+// time is known, and the longest where none is.
 // In the trace's order.
 std::vector<uint32_t> WhoSpeaks(const Context& context);
 

@@ -42,5 +42,19 @@ TEST(WhoSpeaks, AServerDoesNotHideWhoWorksBesideIt) {
   EXPECT_EQ(BesideAServer("framework", 2000, 29), Speaking{"server"});
 }
 
+TEST(WhoSpeaks, AShellDoesNotHideWhatItStarted) {
+  const std::string shell = "process sh pid=7 window=0..10000\nthread main tid=7 main lead\n";
+  const auto first = [](const std::string& text) {
+    return Compute(Parse(text), "verdict").texts("process")[0];
+  };
+  EXPECT_EQ(first(shell + "process train pid=8 window=500..9000 parent=sh start=exec\n"
+                          "thread main tid=8 base=python main lead\n"),
+            "train");
+  EXPECT_EQ(first(shell + "process cat pid=8 window=500..9000 parent=sh start=exec\n"
+                          "thread main tid=8 main lead\n"),
+            "sh")
+      << "nothing is known of either";
+}
+
 }  // namespace
 }  // namespace crosscut::analyze
