@@ -286,8 +286,9 @@ void Drain::Pass(uint32_t requests) {
   if (CROSSCUT_FAULT("drain.hold")) return;
   format::RingStore(header->drain_tick, ClockNow());
   idle_ = recorder.phase() == Phase::kOff && requests == 0;
+  if ((requests & kDiscard) != 0) Discard();
   if ((requests & kLook) != 0 && RemovedWithItsLog()) failed_ = true;
-  if (requests == kLook) return;
+  if (requests == kLook || requests == kDiscard) return;
   // In control steps this thread is off like every probe, lest it slow down what they measure, but
   // where steps and what carries its own time have filled the ring.
   const bool called = options_.ring->AnswerCall();
@@ -357,7 +358,13 @@ void Drain::PrepareAhead() {
   sleep_us_ = std::min(sleep_us_, claims == 0 ? kQuietSleepUs : kLongSleepUs);
 }
 
-// The ring, where the log has no name any more. Here: the program's threads may be forbidden to.
+void Drain::Discard() {
+  unlink(options_.log_name);
+  unlink(options_.ring_name);
+  failed_ = true;
+}
+
+// The ring, where the log has no name any more.
 bool Drain::RemovedWithItsLog() {
   struct stat log;
   if (log_ == nullptr || fstat(log_fd_, &log) != 0 || log.st_nlink != 0) return false;

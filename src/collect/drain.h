@@ -21,7 +21,7 @@ struct DrainOptions {
   format::LogIdentity identity;
   const char* ring_name = "";  // removed where the log has no name any more: its run is gone
   int mark = -1;               // marks the ring as in use while it is open; -1: nothing does
-  const char* log_name = "";   // for messages; outlives the drain
+  const char* log_name = "";   // its path; outlives the drain
   bool flight_recorder = false;
   uint64_t keep_ticks = 0;  // how far back a snapshot reaches; 0: all that is kept
   // On the drain's thread: after every kStarted, and when the log can be written no more (`error`
@@ -43,7 +43,9 @@ class Drain {
     kQuit = 2,
     kLeave = 4,    // ends the thread at once; what is in the ring stays there
     kStarted = 8,  // a session has begun, or a source came that wants calibrating
-    kLook = 16,    // the process ends: the ring goes if the log has gone with its run
+    // The process ends. What the program's threads may be forbidden to do:
+    kLook = 16,     // the ring goes if the log has gone with its run
+    kDiscard = 32,  // log and ring go: nothing was recorded
   };
 
   // Starts the thread, which owns `log_fd` and the mark from then on (the caller's descriptors are
@@ -74,6 +76,7 @@ class Drain {
   void EndProgram();
   void Pass(uint32_t requests);
   void PrepareAhead();
+  void Discard();
   bool RemovedWithItsLog();
   void WriteAnchors(bool always);
   void WriteUsage();

@@ -33,7 +33,6 @@ constexpr uint64_t kRingHeaderChunks = format::kRingHeaderBytes / format::kRingC
 constexpr uint32_t kMultShift = 32;
 constexpr int kFlushWaitMs = 10'000;
 constexpr const char* kOtherFolder = "another folder has taken its place";
-constexpr int kEndWaitMs = 100;
 
 uint64_t Nonce() {
   uint64_t nonce = 0;
@@ -86,17 +85,11 @@ void ProcessLog::Close() {
   ring_index_ ^= 1;
 }
 
-void ProcessLog::Remove() {
-  unlink(log_path_);
-  unlink(ring_path_);
-}
-
-void ProcessLog::RemoveRing() { unlink(ring_path_); }
-
-// The drain holds the log and sees what became of it; this thread may be forbidden to look.
-void ProcessLog::EndIfRemoved() {
-  drain_.Ask(Drain::kLook);
-  (void)drain_.Await(kEndWaitMs);
+// The drain does it: this thread may be forbidden to. However late: nobody but who holds the log
+// can tell a run that was removed from one that was moved, and so whether its ring is still needed.
+void ProcessLog::LeaveFiles(bool recorded) {
+  drain_.Ask(recorded ? Drain::kLook : Drain::kDiscard);
+  (void)drain_.Await(kFlushWaitMs);
 }
 
 int ProcessLog::Open(const Settings& settings, const Calls& calls) {

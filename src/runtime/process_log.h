@@ -59,11 +59,9 @@ class ProcessLog {
   void WriteStop(uint64_t tick, format::StopReason reason, bool waits);
   // Of the facts and of every later log.
   void NameProcess(const char* name);
-  // The log's file goes, and the ring's: nothing was recorded.
-  void Remove();
-  void RemoveRing();
-  // At the process's end: the ring goes if the log was removed, not if it was only moved.
-  void EndIfRemoved();
+  // At the process's end: the ring goes if the log was removed, not if it was only moved; where
+  // nothing was recorded both go. This thread makes no system call but to wait.
+  void LeaveFiles(bool recorded);
 
   // In a forked child: what is open is the parent's. `parent`: the child's log names it.
   void AfterFork(bool parent);

@@ -319,7 +319,7 @@ void Session::AtExit(bool by_underscore_exit) {
   log_.TellStop(tick, format::kStopExit);
   (void)Make(Change::kExit, tick);
   log_.WriteStop(tick, format::kStopExit, /*waits=*/false);
-  log_.EndIfRemoved();
+  log_.LeaveFiles(/*recorded=*/true);
 }
 
 void Session::LeaveTheProgramAlone() {
@@ -351,22 +351,14 @@ void Session::OnUnderscoreExit() {
 
 int Session::OtherThreads() { return host::Registry::Get().threads() + Get().on_demand_.threads(); }
 
-// An armed process that ends without a window has nothing to tell. A ring whose log was removed
-// with its run has no reader; if the log was only moved, it holds what is in the ring.
+// An armed process that ends without a window has nothing to tell.
 void Session::LeaveNothing() {
-  const ChunkRing& ring = *log_.ring();
-  if (log_.open() && log_.Removed()) {
-    on_demand_.Disarm();
-    log_.EndIfRemoved();
-    if (!ring.HasLosses() && ring.Drained()) log_.RemoveRing();
-    return;
-  }
-  if (!on_demand_.armed()) return;
+  if (!log_.open()) return;
   // OnDemand::WindowBegins() -> here.
-  const bool never = format::RingLoad(log_.header()->control.window_begun) == 0;
+  const bool never =
+      on_demand_.armed() && format::RingLoad(log_.header()->control.window_begun) == 0;
   on_demand_.Disarm();
-  if (!never || log_.Break()) return;
-  log_.Remove();
+  log_.LeaveFiles(/*recorded=*/!never || log_.Break());
 }
 
 // A thread with the program's descriptors must be the last one: it runs exit(), which flushes.

@@ -1,5 +1,7 @@
 // The session's state machine, through the C API, against a model of it.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -11,7 +13,10 @@
 
 #include "crosscut/crosscut.h"
 #include "src/base/testing/folder.h"
+#include "src/format/ring.h"
 #include "src/format/run_reader.h"
+#include "src/runtime/process_log.h"
+#include "src/runtime/settings.h"
 
 namespace {
 
@@ -167,6 +172,37 @@ TEST_F(SessionTest, SourcesFollowTheStepPlanAndEndWithdrawn) {
   EXPECT_EQ(crosscut_stop(), CROSSCUT_OK);
   EXPECT_EQ(levels.level, CROSSCUT_LEVEL_CONTROL);
   crosscut_source_remove(handle);
+}
+
+std::atomic<bool> passes, removed;
+
+// Whether the ring of a removed run is there at the end, where the drain is in the middle of a
+// pass.
+bool RingStays(const crosscut_options& options) {
+  crosscut::record::Settings settings;
+  crosscut::record::ProcessLog log;
+  const auto pass = [] {
+    passes = true;
+    while (!removed) usleep(1000);
+    usleep(300'000);
+  };
+  if (FillSettings(&options, crosscut::record::kPlanOfRuns, &settings) != CROSSCUT_OK) return true;
+  if (log.Open(settings, {nullptr, pass, nullptr, nullptr}) != CROSSCUT_OK) return true;
+  const std::string ring = crosscut::format::RingPath("/dev/shm", getpid(), log.header()->nonce);
+  if (access(ring.c_str(), F_OK) != 0) return true;
+  while (!passes) usleep(1000);
+  std::filesystem::remove_all(options.run_dir);
+  removed = true;
+  log.LeaveFiles(/*recorded=*/true);
+  return access(ring.c_str(), F_OK) == 0;
+}
+
+TEST_F(SessionTest, TheRingOfARemovedRunGoesWithItsProcessHoweverLateTheDrainIs) {
+  const pid_t child = fork();
+  if (child == 0) _exit(RingStays(options_) ? 1 : 0);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 // From a control step on, which it ends, until the next step behind it.

@@ -547,7 +547,7 @@ out.append(client.getresponse().status)
 thread.join()
 server.server_close()
 out.append([f.__qualname__ for f in (BaseHTTPRequestHandler.parse_request,
-                                     socketserver.BaseServer.finish_request)])
+                                     socketserver.BaseRequestHandler.__init__)])
 for line in out: print(line)
 """
 

@@ -1,12 +1,14 @@
-"""Requests of the standard library's servers that give each connection a thread, or none: of
-http.server by method and path, of other socketserver handlers a connection each.
+"""Requests of the standard library's servers that give each connection a thread, or none: of HTTP
+by method and path, of other handlers of socketserver's a connection each.
 
-What is called by HTTP begins where its first line has come and ends where it is answered: waiting
-for the next request of a connection is none's.
+All of them are handlers' work, whatever the server puts between a connection and its handler. What
+is called by HTTP begins where its first line has come and ends where it is answered: waiting for
+the next request of a connection is none's.
 """
 
 from __future__ import annotations
 
+import weakref
 from types import ModuleType
 from typing import Any
 
@@ -14,8 +16,20 @@ from crosscut import _patches, _record
 from crosscut.adapters import requests
 
 _ours = _patches.Patches()
+_connections = requests.OnThread(measured=True)
 _requests = requests.OnThread(measured=True)
-_http: Any = None  # the handlers of HTTP, where there are any
+# The classes of http.server's handlers: a module that is run (python -m http.server) is another one
+# than the same module imported, and green threads come with copies.
+_http: weakref.WeakKeyDictionary[Any, object] = weakref.WeakKeyDictionary()
+
+
+def install(module: ModuleType) -> None:
+    """Called with socketserver after its import."""
+    _around(module.BaseRequestHandler, "__init__", before=_connected, after=_connections.ends)
+    # Handlers with a loop of their own (wsgiref's) have answered where they end.
+    _around(module.StreamRequestHandler, "finish", after=_answered)
+    for cls in type.__subclasses__(module.StreamRequestHandler):
+        _is_http(cls)  # those that handle connections already
 
 
 def _around(owner: Any, name: str, **how: Any) -> None:
@@ -24,33 +38,24 @@ def _around(owner: Any, name: str, **how: Any) -> None:
         _ours.replace(owner, name, requests.around(function, **how))
 
 
-def install_socketserver(module: ModuleType) -> None:
-    """Called with socketserver after its import."""
-    _around(module.BaseServer, "finish_request", before=_connected,
-            after=_requests.ends)
+def _is_http(cls: Any) -> bool:
+    """Whether these are handlers of HTTP, whose requests are followed from then on."""
+    for base in type.mro(cls):
+        if requests.qualified_name(base) == "BaseHTTPRequestHandler":
+            mine = object()
+            if _http.setdefault(base, mine) is mine:
+                _around(base, "parse_request", before=_parsing, after=_parsed)
+                _around(base, "handle_one_request", after=_answered)
+            return True
+    return False
 
 
-def _is_http(server: Any) -> bool:
-    handler = server.RequestHandlerClass
-    return _http is not None and isinstance(handler, type) and issubclass(handler, _http)
-
-
-def _connected(server: Any, *_: Any, **__: Any) -> bool | None:
-    if _is_http(server):
+def _connected(handler: Any, *_: Any, **__: Any) -> bool | None:
+    cls = type(handler)
+    if _is_http(cls):
         return None
-    handler = requests.qualified_name(server.RequestHandlerClass)
-    _requests.begins(server, requests.name(handler))
+    _connections.begins(handler, requests.name(requests.qualified_name(cls)))
     return True
-
-
-def install_http(module: ModuleType) -> None:
-    """Called with http.server after its import."""
-    global _http
-    _http = module.BaseHTTPRequestHandler
-    _around(_http, "parse_request", before=_parsing, after=_parsed)
-    _around(_http, "handle_one_request", after=_answered)
-    # Handlers with a loop of their own (wsgiref's) have answered where they end.
-    _around(module.socketserver.StreamRequestHandler, "finish", after=_answered)
 
 
 def _parsing(handler: Any, *_: Any) -> bool:
@@ -73,4 +78,6 @@ def _answered(handler: Any, *_: Any) -> None:
     _requests.ends(handler, name=requests.name(text))
 
 
-withdraw = _ours.undo
+def withdraw() -> None:
+    _ours.undo()
+    _http.clear()

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 #include <span>
-#include <string_view>
 #include <utility>
 
 #include "src/analyze/accounting/accounting.h"
@@ -16,7 +15,6 @@
 #include "src/analyze/verdict/awaited_threads.h"
 #include "src/analyze/verdict/blame_others.h"
 #include "src/analyze/verdict/called_back.h"
-#include "src/analyze/verdict/cursors.h"
 #include "src/analyze/verdict/gil_waits.h"
 #include "src/analyze/verdict/host_causes.h"
 #include "src/analyze/verdict/idle_threads.h"
@@ -96,6 +94,7 @@ class Walk {
   const std::span<const DeviceEvent> device_work_;
   LeadCursor lead_;
   BusyCursor computing_, communicating_, children_;
+  OthersAtWork others_work_;
   RankWaitCursor rank_waits_;
   size_t stretch_ = 0;
   uint32_t last_step_ = 0;
@@ -142,6 +141,7 @@ Walk::Walk(const Context& context, uint32_t process, const WalksShare& shared, P
       computing_(TimesOf(context, process, WorkType::kComputation)),
       communicating_(TimesOf(context, process, WorkType::kCommunication)),
       children_(UnionOf(shared.children[process], WindowOf(owner_))),
+      others_work_(context, process),
       rank_waits_(shared.rank_waits[process]),
       lines_(context, {process}),
       idle_(context) {
@@ -201,12 +201,16 @@ void Walk::Visit(const KeyInterval& key) {
                   children_.At(at) != nullptr,
                   false};
     now.end_ns = std::min(now.end_ns, children_.Until(at));
+    if (lead.doing == Doing::kSelecting && !now.has_child) {
+      now.others_work = others_work_.At(at);
+      now.end_ns = std::min(now.end_ns, others_work_.Until(at));
+    }
     if (DeviceBusy(key.layers)) {
       now.end_ns = std::min({now.end_ns, computing_.Until(at), communicating_.Until(at)});
       now.cause = computes ? Cause::kDevice : communicates ? Cause::kCommunication : Cause::kCopies;
     } else {
-      now.cause = CauseOnHost(key.layers, lead, purposes_[key.operation],
-                              {now.has_child, owner_.parent.valid()});
+      now.cause =
+          CauseOnHost(key.layers, lead, purposes_[key.operation], {now.has_child, now.others_work});
     }
     if (now.cause == Cause::kCommunication) {
       now.end_ns = std::min(now.end_ns, rank_waits_.Until(at));
@@ -278,9 +282,8 @@ void Walk::AddLines(const Moment& now) {
     if (unnamed) (*of_part)[Line()].Add(blamed);
     return;  // of the causes: PutDownToNoLine
   }
-  const Relatives relatives = {now.has_child, owner_.parent.valid()};
-  IdleThreads::Part part = {{},       now.cause, now.key->layers, now.lead->doing, now.lead->end_ns,
-                            relatives};
+  IdleThreads::Part part = {
+      {}, now.cause, now.key->layers, now.lead->doing, now.lead->end_ns, {now.has_child, false}};
   const LineStretch* leads = nullptr;
   const auto add = [&](const LineStretch& at, const Blamed& blamed, ProcessLines::Who who) {
     if (unnamed) (*of_part)[at.line].Add(blamed);
@@ -298,6 +301,8 @@ void Walk::AddLines(const Moment& now) {
                    leads = &at;
                    for_gil_now_ = false;
                    part.time = time;
+                   const bool selects = WaitsInNative(at) && at.sample->selects;
+                   part.relatives.others = selects && others_work_.At(time.begin_ns);
                    if (now.told) AddLeads(now, at, time);
                  });
 }

@@ -64,7 +64,7 @@ Cause CauseOnHost(LayerSet layers, const LeadStretch& lead, Purpose purpose, Rel
   if (lead.doing == Doing::kSelecting) {
     if (work != 0 && !relatives.child) return Cause::kLock;
     // Without either it may wait for a timer as well as for somebody who is not recorded.
-    return relatives.child || relatives.parent ? Cause::kOtherProcess : Cause::kWaiting;
+    return relatives.child || relatives.others ? Cause::kOtherProcess : Cause::kWaiting;
   }
   if (work != 0) return CauseOfOthers(work);
   return layers & kIdleBit ? Cause::kWaiting : Cause::kUnknown;

@@ -15,11 +15,11 @@ enum class Purpose : uint8_t { kOther, kInput, kSimulation };
 // Operations that adapters find, or that programs name so, and that say what they are for.
 Purpose PurposeOf(std::string_view operation);
 
-// Recorded processes that a lead may wait for when it waits for any of several files: one that it
-// started and that lives, and who started it. Else it waits for a thread of its own, where one
-// works.
+// Recorded processes that a lead may wait for when it waits for any of several files, or for
+// whoever connects: one that it started and that lives; where another started it, others that work
+// just then. Else it waits for a thread of its own, where one works.
 struct Relatives {
-  bool child, parent;
+  bool child, others;
 };
 
 // `layers`: those that are active in the process.

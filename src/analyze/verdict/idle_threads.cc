@@ -83,7 +83,7 @@ void IdleThreads::AddNobody(const Part& part, const LineStretch& lead, const Bla
   const ThreadSample* const sample = lead.sample;
   if (IsUntold(part, lead) && part.cause == Cause::kPython) {
     const bool sleeps = !sample->awaits_process;
-    const bool nobody = sample->selects && !part.relatives.child && !part.relatives.parent;
+    const bool nobody = sample->selects && !part.relatives.child && !part.relatives.others;
     const Cause cause = sleeps || nobody ? Cause::kWaiting : Cause::kOtherProcess;
     Untold& untold = in_python_[static_cast<size_t>(cause)];
     untold.lead.Add(lead.line, blamed);

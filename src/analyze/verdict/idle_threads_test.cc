@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 
 #include "src/analyze/testing/test_trace.h"
 #include "src/analyze/verdict/stacks.h"
@@ -206,6 +207,47 @@ TEST(IdleThreads, WhatSubprocessSelectsIsAChildEvenIfNothingOfItWasRecorded) {
   EXPECT_EQ(of("a.py:1 main;subprocess.py:2108 Popen._communicate;selectors.py:415 select"),
             "other-process a.py:1 main");
   EXPECT_EQ(of("a.py:1 main;selectors.py:415 select"), "waiting a.py:1 main");
+}
+
+// Who waits for any of several files, or for whoever connects, waits for a process that it did not
+// start as long as that works.
+TEST(IdleThreads, AServerWaitsForNoProcessThatDoesNothing) {
+  const auto of = [](const std::string& call, const std::string& waits, const std::string& others) {
+    std::string lead;
+    if (!call.empty()) lead = "span " + call + " 1 " + Ms(999) + " idle\n";
+    for (int at = 10; at < 1000; at += 20) {
+      lead += SampleAt(at, "a.py:1 main", "a.py:1 main", waits) + "arg \"Holds the GIL\" 0\n";
+    }
+    const Table table =
+        Compute(Parse("process starts pid=6 window=0.." + Ms(990) + "\nthread main tid=6 " +
+                      others + "process train pid=7 parent=starts window=0.." + Ms(1000) +
+                      "\nthread main tid=7 base=python main lead\n" + lead),
+                "verdict");
+    for (size_t row = 0; row < table.rows(); ++row) {
+      if (table.texts("process")[row] != "train" || table.integers("rank")[row] != 1) continue;
+      return table.texts("cause")[row] + " " + table.texts("blame")[row];
+    }
+    return std::string("it does not speak");
+  };
+  const auto starts = [](const std::string& call) {
+    std::string text = "base=python main lead\n";
+    if (!call.empty()) text += "span " + call + " 1 " + Ms(989) + " idle\n";
+    for (int at = 10; at < 990; at += 20) {
+      text += SampleAt(at, "b.py:2 run", "b.py:2 run", call.empty() ? "" : "wait4");
+    }
+    return text;
+  };
+  for (const auto& [call, waits] : {std::pair("select.poll.poll", "poll"),
+                                    {"select.epoll.poll", "epoll_wait"},
+                                    {"socket._accept", "accept4"},
+                                    {"", "epoll_wait"}}) {
+    EXPECT_EQ(of(call, waits, "main lead\n"), "waiting a.py:1 main") << call << ": it is a shell";
+    EXPECT_EQ(of(call, waits, starts("os.waitpid")), "waiting a.py:1 main") << call << ": it waits";
+    // Of a wait without a span it is not known what others do for it.
+    const std::string line = *call != '\0' ? "b.py:2 run" : "a.py:1 main";
+    EXPECT_EQ(of(call, waits, starts("")), "other-process " + line) << call;
+  }
+  EXPECT_EQ(of("", "accept4", starts("")), "waiting a.py:1 main");
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ constexpr Rule kRules[] = {
     {Doing::kAwaitingProcess, Layer::kIdle, "fcntl."},  // locks of files, which processes share
     {Doing::kAwaitingProcess, Layer::kIdle, "multiprocessing."},
     {Doing::kSelecting, Layer::kIdle, "select."},
+    {Doing::kSelecting, Layer::kIdle, "socket._accept", Rule::kWhole},
     {Doing::kAwaitingProcess, Layer::kIdle, "socket."},
     {Doing::kAwaitingProcess, Layer::kIdle, "ssl."},
     {Doing::kAwaitingProcess, Layer::kIdle, "os."},

@@ -20,7 +20,8 @@ enum class Doing : uint8_t {
   kLocking,          // waits for a lock, which is how Python waits for threads, too
   kAwaitingThread,   // waits for what another thread puts into a queue
   kAwaitingProcess,  // waits for what another process sends, or for its end
-  kSelecting,        // waits for any of several files, or for its own threads to wake it by one
+  kSelecting,        // waits for any of several files, or for its own threads to wake it by one;
+                     // for whoever connects
   kFiles,            // reads or writes them
   kWritingPipe,      // perhaps: programs write files by io
   kAwaitingDevice,   // waits for a device's work

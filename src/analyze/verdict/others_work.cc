@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "src/analyze/collectives/matches.h"
 #include "src/analyze/verdict/process_lines.h"
 
 namespace crosscut::analyze {
@@ -28,8 +29,8 @@ WorkPieces PiecesOf(const Context& context, uint32_t process, Idle idle) {
   };
   const auto add = [&](const LineStretch& at, const Blamed& blamed, ProcessLines::Who who) {
     const bool works = who != ProcessLines::Who::kNobody && !WasSeenWaiting(at);
-    if (idle == Idle::kSleeps &&
-        (!IsSampled(at.line.kind) || (!works && at.state.doing != Doing::kSleeping))) {
+    if (idle == Idle::kSleeps && (!IsSampled(at.line.kind) ||
+                                  (!works && (at.state.doing != Doing::kSleeping || Polls(at))))) {
       return;
     }
     pieces.push_back({now.begin_ns, now.end_ns, at.line, at.state.name, 1,
@@ -136,6 +137,18 @@ OthersWork RelativesWork::OfDescendants(trace::ProcessId process,
                                         const std::vector<trace::Interval>& times) const {
   const std::lock_guard lock(mutex_);
   return IndexOf(DescendantsOf(process.value)).In(times);
+}
+
+std::vector<trace::Interval> RelativesWork::TimesFor(trace::ProcessId process) const {
+  const std::lock_guard lock(mutex_);
+  const std::vector<trace::Process>& processes = context_.trace().processes;
+  const uint32_t parent = processes[process.value].parent.value;
+  std::vector<trace::Interval> times;
+  for (uint32_t p = 0; p < processes.size() && SharesClock(context_.trace()); ++p) {
+    if (p == process.value || (p != parent && processes.size() > kMostStrangers)) continue;
+    for (const WorkPiece& piece : PiecesOf(p)) times.push_back({piece.begin_ns, piece.end_ns});
+  }
+  return UnionOf(std::move(times));
 }
 
 OthersWork RelativesWork::In(trace::ProcessId process,

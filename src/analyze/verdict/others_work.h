@@ -35,6 +35,8 @@ class RelativesWork {
   // Of those that `process` started, and theirs, alone.
   OthersWork OfDescendants(trace::ProcessId process,
                            const std::vector<trace::Interval>& times) const;
+  // When any of those works that In() would ask behind the descendants, disjoint and in order.
+  std::vector<trace::Interval> TimesFor(trace::ProcessId process) const;
 
  private:
   std::vector<uint32_t> DescendantsOf(uint32_t process) const;

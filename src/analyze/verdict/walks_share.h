@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -11,8 +12,10 @@
 #include "src/analyze/collectives/rank_waits.h"
 #include "src/analyze/context.h"
 #include "src/analyze/devices/device_work.h"
+#include "src/analyze/verdict/cursors.h"
 #include "src/analyze/verdict/host_causes.h"
 #include "src/analyze/verdict/lead_states.h"
+#include "src/analyze/verdict/others_work.h"
 #include "src/trace/intervals.h"
 #include "src/trace/trace.h"
 
@@ -32,6 +35,28 @@ inline std::vector<trace::Interval> TimesOf(const Context& context, uint32_t pro
   return UnionOf(std::move(times), WindowOf(context.trace().processes[process]));
 }
 
+// When others work for which a process may wait that it did not start, asked forwards in time. Who
+// is asked nothing looks at none of them.
+class OthersAtWork {
+ public:
+  OthersAtWork(const Context& context, uint32_t process) : context_(context), process_(process) {}
+  bool At(int64_t at_ns) {
+    const bool any = context_.trace().processes[process_].parent.valid();
+    if (!times_) {
+      times_.emplace(any ? context_.Shared<RelativesWork>().TimesFor({process_})
+                         : std::vector<trace::Interval>());
+    }
+    return times_->At(at_ns) != nullptr;
+  }
+  // The next change after the instant of the last At().
+  int64_t Until(int64_t at_ns) const { return times_->Until(at_ns); }
+
+ private:
+  const Context& context_;
+  const uint32_t process_;
+  std::optional<BusyCursor> times_;
+};
+
 // What holds from begin_ns to end_ns.
 struct Moment {
   int64_t begin_ns, end_ns;
@@ -43,6 +68,7 @@ struct Moment {
   const RankWait* rank_wait;  // null: none
   bool has_child;             // a process that this one started lives
   bool hidden;                // without it, the step would last as long
+  bool others_work = false;   // while it selects: as in Relatives
 };
 
 struct WalksShare {

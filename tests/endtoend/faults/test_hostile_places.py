@@ -371,3 +371,23 @@ def test_the_budget_reads_no_clock_that_is_forbidden_to_the_thread(tmp_path, way
                env={"LD_PRELOAD": str(LIBRARY / "libcrosscut_preload.so")})
     assert done.returncode == 3, (done.returncode, done.stderr)
     assert len(table(tmp_path / "run", "steps")) == 600
+
+
+ENDS_SHUT_IN = SHUTS_ITSELF_IN.replace("""  steps();
+  syscall(SYS_exit_group, 3);
+""", "  return 3;\n").replace("if (crosscut_start(&options)", """
+  const int armed = strcmp(argv[2], "armed") == 0;
+  if ((armed ? crosscut_arm(&options) : crosscut_start(&options))""").replace(
+    "  prctl(PR_SET_NO", """  if (strcmp(argv[2], "stopped") == 0) crosscut_stop();
+  prctl(PR_SET_NO""")
+
+
+@pytest.mark.parametrize("state", ["recording", "stopped", "armed"])
+def test_the_end_makes_no_call_that_is_forbidden_to_the_thread(tmp_path, state):
+    done = run(build(tmp_path / "shut", ENDS_SHUT_IN), tmp_path / "run", state,
+               env={"LD_PRELOAD": str(LIBRARY / "libcrosscut_preload.so")})
+    assert done.returncode == 3, (done.returncode, done.stderr)
+    logs = list((tmp_path / "run").glob("*.crosscut"))
+    assert len(logs) == (state != "armed")
+    if logs:
+        assert len(table(tmp_path / "run", "steps")) == 300
