@@ -146,7 +146,16 @@ std::string Read(const std::string& path) {
 
 }  // namespace
 
+void Window::ForgetParents() {
+  const int now = getpid();
+  if (std::exchange(process_, now) == now) return;
+  state_ = State::kIdle;
+  folder_.clear();
+  ring_folder_.clear();
+}
+
 void Window::Start(const void* owner) {
+  ForgetParents();
   if (state_ == State::kRecording) return;  // another registration's
   const Recorder* recorder = Recorder::Find();
   std::string().swap(bytes_);
@@ -157,23 +166,26 @@ void Window::Start(const void* owner) {
   folder_ = TemporaryFolder();
   ring_folder_ = TemporaryFolder("/dev/shm");
   const std::string run = folder_ + "/run";
-  const bool open = !folder_.empty() && PlaceRing(run, ring_folder_) && recorder->Start(run);
+  const bool placed = !folder_.empty() && PlaceRing(run, ring_folder_);
+  session_ = placed ? recorder->Start(run) : 0;
   RemoveFolder(&last);
   RemoveFolder(&last_ring);
-  if (!open) return RemoveRun();
+  if (session_ == 0) return RemoveRun();
   ActivatePython();
   owner_ = owner;
   state_ = State::kRecording;
 }
 
 void Window::Stop(const void* owner) {
+  ForgetParents();
   if (state_ != State::kRecording || owner != owner_) return;
-  Recorder::Find()->Stop();
+  Recorder::Find()->Stop(session_);
   state_ = State::kStopped;
 }
 
 const std::string& Window::Collect(const void* owner) {
   static const std::string* const nothing = new std::string;
+  ForgetParents();
   if (owner != owner_) return *nothing;
   if (state_ == State::kStopped) {
     Recorder::Find()->FinishPlugins();
@@ -193,7 +205,8 @@ void Window::Drop(const void* owner) {
 }
 
 void Window::Abandon() {
-  if (state_ == State::kRecording) Recorder::Find()->Stop();
+  ForgetParents();
+  if (state_ == State::kRecording) Recorder::Find()->Stop(session_);
   if (state_ == State::kRecording || state_ == State::kStopped) AwaitQuiet(folder_ + "/run");
   state_ = State::kIdle;
   RemoveRun();

@@ -3,6 +3,7 @@
 // loads it once per path) finds the window taken and gets nothing.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace crosscut::tensorflow {
@@ -12,6 +13,7 @@ class Window {
   // `owner` tells registrations apart. Drops what an earlier window left. Does nothing where a
   // session of Crosscut's is open already: its own run has it all.
   void Start(const void* owner);
+  // Ends the window's own session; one that the program has begun meanwhile goes on.
   void Stop(const void* owner);
   // The serialised XSpace of the window, made at the first call after Stop() by the command-line
   // program; empty where there is none. Valid until Drop() or Start().
@@ -22,10 +24,14 @@ class Window {
 
  private:
   enum class State { kIdle, kRecording, kStopped, kCollected };
+  // A forked child has none of its parent's windows, whose files are the parent's.
+  void ForgetParents();
   void RemoveRun();
 
   State state_ = State::kIdle;
+  int process_ = 0;  // that called last
   const void* owner_ = nullptr;
+  uint32_t session_ = 0;  // the window's, by its number
   // Temporary: the run, and beside it the exported file; the ring, in memory. The run's stays until
   // the next window has begun, or the process ends.
   std::string folder_, ring_folder_;

@@ -70,20 +70,25 @@ bool Recorder::Load() {
   void* library = OpenRecorder();
   return library != nullptr && Look(library, "crosscut_start", &start_) &&
          Look(library, "crosscut_stop", &stop_) && Look(library, "crosscut_active", &active_) &&
+         Look(library, "crosscut_sessions", &sessions_) &&
          Look(library, "crosscut_plugins_finish", &plugins_finish_);
 }
 
-bool Recorder::Start(const std::string& folder) const {
+uint32_t Recorder::Start(const std::string& folder) const {
   crosscut_options options = {};
   options.struct_size = sizeof options;
   options.run_dir = folder.c_str();
   options.plan = "full";
   options.control_percent = 0;  // a window is too short to check its cost
-  return start_(&options) == CROSSCUT_OK;
+  return start_(&options) == CROSSCUT_OK ? sessions_() : 0;
 }
 
-void Recorder::Stop() const { stop_(); }
-void Recorder::FinishPlugins() const { plugins_finish_(); }
+void Recorder::Stop(uint32_t session) const {
+  if (Active() && sessions_() == session) stop_();
+}
+void Recorder::FinishPlugins() const {
+  if (!Active()) plugins_finish_();
+}
 bool Recorder::Active() const { return active_() != 0; }
 
 // As crosscut/in_python.h, of which this library, linked to no Python, can use nothing.

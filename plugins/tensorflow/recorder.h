@@ -2,6 +2,7 @@
 // then does nothing.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace crosscut::tensorflow {
@@ -12,10 +13,12 @@ class Recorder {
  public:
   static const Recorder* Find();  // null: none
 
-  // Opens a session in `folder`. False where one is open already or it cannot be had.
-  bool Start(const std::string& folder) const;
-  void Stop() const;
-  // Waits, within their deadlines, for what plugins hand over after Stop().
+  // Opens a session in `folder`; its number, 0 where one is open already or it cannot be had.
+  uint32_t Start(const std::string& folder) const;
+  // Does nothing where that session is over: the program may have ended it, and begun its own.
+  void Stop(uint32_t session) const;
+  // Waits, within their deadlines, for what plugins hand over after Stop(), where no session is
+  // open whose they are.
   void FinishPlugins() const;
   // A session is open, by whomever.
   bool Active() const;
@@ -25,6 +28,7 @@ class Recorder {
   int (*start_)(const void* options) = nullptr;
   int (*stop_)() = nullptr;
   int (*active_)() = nullptr;
+  uint32_t (*sessions_)() = nullptr;
   void (*plugins_finish_)() = nullptr;
 };
 

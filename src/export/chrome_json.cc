@@ -87,6 +87,7 @@ class ChromeWriter : public ChromeText {
   int64_t next_index_ = 0;              // the "Ev Idx" of the next instant, behind those of spans
   bool any_arg_ = false;
   std::vector<std::pair<int64_t, int64_t>> places_;  // pid, tid by track
+  std::set<std::pair<int64_t, int64_t>> named_;      // rows
   // Scopes of torch.profiler's in a recorded program: their number is an argument.
   const trace::StringId own_steps_ = trace_.strings.Find(kStep),
                         step_key_ = trace_.strings.Find("step");
@@ -112,6 +113,8 @@ void ChromeWriter::Prepare() {
         std::any_of(track.spans.name.begin(), track.spans.name.end(),
                     [&](trace::NameId name) { return trace_.name(name).text == own_steps_; });
   }
+  std::set<int64_t> hosts;
+  for (uint32_t i = 0; i < trace_.processes.size(); ++i) hosts.insert(identities_.pid(i));
   std::map<int64_t, uint32_t> device_owner;
   std::map<std::pair<uint32_t, int64_t>, int64_t> device_pids;
   for (uint32_t i = 0; i < trace_.tracks.size(); ++i) {
@@ -122,7 +125,8 @@ void ChromeWriter::Prepare() {
       continue;
     }
     const int64_t device = std::max<int64_t>(0, track.device);
-    const bool owner = device_owner.try_emplace(device, process).first->second == process;
+    const bool owner = device_owner.try_emplace(device, process).first->second == process &&
+                       !hosts.contains(device);  // a container's first process is 1
     const auto more = static_cast<int64_t>(device_pids.size());
     const auto at =
         device_pids.try_emplace({process, device}, owner ? device : 2 * kMoreDevices + more).first;
@@ -229,6 +233,7 @@ void ChromeWriter::TrackRows(uint32_t index) {
   const Track& track = trace_.tracks[index];
   const auto [pid, tid] = places_[index];
   const std::string number = std::to_string(tid), name(trace_.text(track.name));
+  if (!named_.insert({pid, tid}).second) return;  // further tracks of a stream have its row
   if (track.kind == TrackKind::kDevice) {
     Metadata(pid, 0, "process_name",
              "\"name\": " + Quoted(trace_.text(trace_.processes[track.process.value].name)));

@@ -390,6 +390,32 @@ TEST(ChromeJson, ADeviceHasItsNumberWhereverOneIsWrittenAndTheFirstWhereItStates
   }
 }
 
+// The first process of a container has the pid 1, like the second device.
+TEST(ChromeJson, WorkStandsUnderNoProcesssPidAndFurtherTracksOfAStreamOnItsRow) {
+  const std::string json = ExportText(R"(
+process train pid=1 window=0..9000
+thread main tid=5 main
+span launch 100 300 runtime
+device queue device=1 stream=5
+span gemm 3000 4000 device
+device queue(2) device=1 stream=5
+span copy 3500 4500 device
+)");
+  simdjson::dom::parser parser;
+  const simdjson::dom::element root = parser.parse(json);
+  std::map<std::string, int64_t> pids;
+  std::vector<std::string> rows;
+  for (simdjson::dom::element event : root["traceEvents"].get_array()) {
+    const std::string_view name = event["name"];
+    pids[std::string(name)] = int64_t(event["pid"]);
+    if (name == "thread_name") rows.emplace_back(std::string_view(event["args"]["name"]));
+  }
+  EXPECT_EQ(pids["launch"], 1);
+  EXPECT_NE(pids["gemm"], 1);
+  EXPECT_EQ(pids["copy"], pids["gemm"]);
+  EXPECT_EQ(rows, (std::vector<std::string>{"thread 5 (main)", "stream 5 queue"}));
+}
+
 TEST(ChromeJson, LaunchesHaveCudasNamesForThoseWhoKnowNoOthers) {
   const auto trace = trace::ParseText(R"(
 process train pid=7 window=0..9000

@@ -124,8 +124,8 @@ TEST_F(CutSpans, AnXSpacesEventsAreWholeAndJoinACallsLaterPartToItsWork) {
   });
   EXPECT_TRUE(status.ok());
   EXPECT_THAT(told, ElementsAre("forward 0+20", "work 2+38", "launch 15+15 correlation 1",
-                                "forward 100+20", "work 102+38", "launch 115+15 correlation 3",
-                                "gemm 50+10 correlation 1", "gemm 150+10 correlation 3"));
+                                "forward 100+20", "work 102+38", "launch 115+15 correlation 2",
+                                "gemm 50+10 correlation 1", "gemm 150+10 correlation 2"));
 }
 
 }  // namespace

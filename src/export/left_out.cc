@@ -7,6 +7,7 @@
 #include "src/base/json_text.h"
 #include "src/base/lists.h"
 #include "src/export/launches.h"
+#include "src/export/passed_profiles.h"
 #include "src/trace/gaps.h"
 #include "src/trace/memory_marks.h"
 #include "src/trace/whole_spans.h"
@@ -40,11 +41,16 @@ constexpr std::pair<Part, const char*> kWords[] = {
 
 class Counter {
  public:
-  Counter(const trace::Trace& trace, uint32_t holds) : trace_(trace), holds_(holds) {
-    for (const Track& track : trace.tracks) CountTrack(track);
+  Counter(const trace::Trace& trace, uint32_t holds, const PassedProfiles* passed)
+      : trace_(trace), holds_(holds) {
+    const auto is_passed = [&](const Track& track) { return passed && passed->Has(track); };
+    for (const Track& track : trace.tracks) {
+      if (!is_passed(track)) CountTrack(track);
+    }
     for (const trace::CounterSeries& series : trace.counters) Count(kCounters, series.at_ns.size());
     const Launches launches(trace);
     for (size_t i = 0; i < trace.flows.size(); ++i) {
+      if (is_passed(trace.tracks[trace.flows[i].from_track.value])) continue;
       const bool loose = !Launches::HasEnds(trace.flows[i]);
       Count(loose ? kLoose : launches.Is(i) ? kLaunches : kArrows, 1);
     }
@@ -116,9 +122,10 @@ void Gaps::AppendJson(std::string* out) const {
   *out += "[" + base::Joined(all(), ", ", base::JsonText) + "]";
 }
 
-Gaps GapsOf(const trace::Trace& trace, uint32_t holds, const Identities* ids) {
+Gaps GapsOf(const trace::Trace& trace, uint32_t holds, const Identities* ids,
+            const PassedProfiles* passed) {
   Gaps gaps{trace::Gaps(trace), {}};
-  Counter counter(trace, holds);
+  Counter counter(trace, holds, passed);
   counter.Count(kGaps, gaps.of_recording.size());
   const std::string words = counter.Words();
   if (!words.empty()) gaps.of_file.push_back("The exported file has no room for " + words + ".");

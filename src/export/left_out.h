@@ -45,6 +45,9 @@ struct Gaps {
 };
 
 // `holds`: parts that the format has room for. `ids`: those that the file has in place of others.
-Gaps GapsOf(const trace::Trace& trace, uint32_t holds, const Identities* ids = nullptr);
+// `passed`: tracks of which the file has all.
+class PassedProfiles;
+Gaps GapsOf(const trace::Trace& trace, uint32_t holds, const Identities* ids = nullptr,
+            const PassedProfiles* passed = nullptr);
 
 }  // namespace crosscut::exporting

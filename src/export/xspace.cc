@@ -16,6 +16,7 @@
 #include "src/export/kernel_shape.h"
 #include "src/export/launches.h"
 #include "src/export/left_out.h"
+#include "src/export/passed_profiles.h"
 #include "src/export/told_args.h"
 #include "src/trace/memory_marks.h"
 #include "src/trace/spans_around.h"
@@ -40,9 +41,11 @@ class XSpaceWriter {
  public:
   // `beside`: the planes join those of a profile that TensorFlow takes itself.
   XSpaceWriter(const trace::Trace& trace, bool beside)
-      : trace_(trace), tracks_(trace), beside_(beside) {
+      : trace_(trace), tracks_(trace), profiles_(trace, /*none=*/beside), beside_(beside) {
+    names_ = profiles_.names();
+    uint64_t correlations = profiles_.last_correlation();
     for (const Track& track : trace.tracks) {
-      NotePeaks(track);
+      if (!profiles_.Has(track)) NotePeaks(track);
       if (IsFromPlane(track)) names_.insert(std::string(trace.text(track.device_name)));
     }
     trace::SpansAround operators(trace, [&](trace::TrackId track, SpanIndex span) {
@@ -54,7 +57,8 @@ class XSpaceWriter {
       if (!launches.Is(i)) continue;
       const trace::Flow& flow = trace.flows[i];
       const uint64_t from = wholes_.Key(flow.from_track.value, flow.from);
-      const auto at = correlation_.try_emplace(from, correlation_.size() + 1).first;
+      const auto [at, added] = correlation_.try_emplace(from, correlations + 1);
+      correlations += added ? 1 : 0;
       const uint64_t correlation = at->second;  // the map may move it
       correlation_[wholes_.Key(flow.to_track.value, flow.to)] = correlation;
       operators_[wholes_.Key(flow.to_track.value, flow.to)] =
@@ -63,15 +67,18 @@ class XSpaceWriter {
   }
 
   Result<Gaps> Write(Sink* sink) {
-    for (uint32_t i = 0; i < trace_.processes.size(); ++i) PutProcess(i);
+    for (uint32_t i = 0; i < trace_.processes.size(); ++i) {
+      if (Status status = PutProcess(i); !status.ok()) return status;
+    }
     if (!trace_.processes.empty()) space_.AddHostname(trace_.text(trace_.processes[0].name));
-    Gaps gaps = GapsOf(trace_, beside_ ? kShown : kShown | kNoted, &identities_);
+    Gaps gaps = GapsOf(trace_, beside_ ? kShown : kShown | kNoted, &identities_, &profiles_);
     if (far_ > 0) {
       gaps.of_file.push_back(base::Counted(
           far_,
           "{time is|times are} more than 106 days, as far as picoseconds reach: {it ends|they "
           "end} there."));
     }
+    if (const std::string gap = profiles_.Gap(); !gap.empty()) gaps.of_file.push_back(gap);
     for (const std::string& gap : gaps.all()) space_.AddWarning(gap);
     Result<std::string> bytes = space_.Finish();
     if (!bytes.ok()) return bytes.status();
@@ -94,10 +101,11 @@ class XSpaceWriter {
   // Wall-clock time, as every reader of XSpaces expects.
   int64_t Realtime(int64_t ns) const { return ns + trace_.realtime_offset_ns; }
 
-  void PutProcess(uint32_t index) {
+  Status PutProcess(uint32_t index) {
     const trace::Process& process = trace_.processes[index];
     PlaneWriter& host =
         space_.AddPlane(beside_ ? kFirstHostPlaneBeside + index : index, HostPlane(index));
+    if (Status status = PassOn(index, &host); !status.ok()) return status;
     host.TextStat(host.StatName("process_name"), trace_.text(process.name));
     host.Int64Stat(host.StatName("process_id"), process.pid);
     if (!beside_) host.Note(NoteOf(index));
@@ -105,6 +113,7 @@ class XSpaceWriter {
     std::map<std::tuple<int64_t, bool, uint32_t>, PlaneWriter*> devices;  // GPUs, and all else
     for (const uint32_t i : tracks_.of({index})) {
       const Track& track = trace_.tracks[i];
+      if (profiles_.Has(track)) continue;
       if (track.kind != TrackKind::kDevice) {
         PutTrack(i, process, &host);
         continue;
@@ -123,6 +132,23 @@ class XSpaceWriter {
       }
       PutTrack(i, process, plane, gpu);
     }
+    return {};
+  }
+
+  // The planes that sources of the process collected, a host's in its own.
+  Status PassOn(uint32_t process, PlaneWriter* host) {
+    std::map<std::string, std::string> names;  // by that which the plane had
+    return profiles_.ForEachPlane({process}, [&](const PassedPlane& passed) {
+      PlaneWriter* to = host;
+      if (passed.plane.name != "/host:CPU") {
+        const auto [name, added] = names.try_emplace(std::string(passed.plane.name));
+        if (added) name->second = UnusedName(process, name->first);
+        to = &space_.AddPlane(passed.plane.id, name->second);
+        to->Note(profiles_.NoteOf(passed));
+      }
+      return to->PassOn(passed.plane,
+                        [&](const xspace::Line& line) { return profiles_.EditOf(passed, line); });
+    });
   }
 
   // Whether a plugin or a file has handed it over in a plane, which goes out under its own name.
@@ -134,19 +160,28 @@ class XSpaceWriter {
 
   // The device that another process has under the same name is another plane.
   PlaneWriter* AddSame(uint32_t process, const Track& track) {
-    const std::string name(trace_.text(track.device_name));
+    return &space_.AddPlane(NextId(), UnusedName(process, trace_.text(track.device_name)));
+  }
+
+  // `name`, which is in names_, or where another process has it, with this one's pid.
+  std::string UnusedName(uint32_t process, std::string_view name) {
     const std::string pid = "-" + std::to_string(identities_.pid(process));
-    std::string unused = name;
+    std::string unused(name);
     while (!same_.insert(unused).second || (unused != name && !names_.insert(unused).second)) {
       unused += pid;
     }
-    return &space_.AddPlane(kFirstDevicePlane + next_device_++, unused);
+    return unused;
+  }
+
+  int64_t NextId() {
+    while (profiles_.ids().contains(kFirstDevicePlane + next_device_)) ++next_device_;
+    return kFirstDevicePlane + next_device_++;
   }
 
   // What XProf's tools look for has the names of its own profilers; planes of one name are merged.
   PlaneWriter* AddDevice(const trace::Process& process, int64_t number, bool gpu) {
     if (!gpu) {
-      const int64_t id = kFirstDevicePlane + next_device_++;
+      const int64_t id = NextId();
       std::string name = "/device:CUSTOM:crosscut:" + std::to_string(id);
       while (!names_.insert(name).second) name += "+";
       return &space_.AddPlane(id, name);
@@ -229,7 +264,9 @@ class XSpaceWriter {
     if (process.steps.empty()) return;
     std::map<uint32_t, uint32_t> lines;  // numbers, by track
     for (const uint32_t i : tracks_.of({index})) {
-      if (trace_.tracks[i].kind != TrackKind::kDevice) lines.emplace(i, lines.size() + 1);
+      const Track& track = trace_.tracks[i];
+      if (track.kind != TrackKind::kDevice && !profiles_.Has(track))
+        lines.emplace(i, lines.size() + 1);
     }
     LineWriter& line = host->AddLine(kStepsLine, "steps", Realtime(process.start_ns));
     xspace::LineNote note;
@@ -451,6 +488,7 @@ class XSpaceWriter {
   const trace::Trace& trace_;
   const trace::TracksByProcess tracks_;
   const Identities identities_{trace_};
+  PassedProfiles profiles_;
   const bool beside_;
   const trace::MemoryMarks marks_{trace_};
   std::map<std::pair<uint32_t, std::string>, int64_t> peaks_;  // by process and device

@@ -243,6 +243,9 @@ TEST(XlaWords, LinesThatAreDerivedArePassedOverAndPlanesHaveNumbers) {
   EXPECT_TRUE(IsDerivedLine(1, "XLA Ops", true));
   EXPECT_FALSE(IsDerivedLine(1, "XLA Ops", false));
   EXPECT_FALSE(IsDerivedLine(1, "Stream #7", true));
+  EXPECT_TRUE(IsDerivedLine(1, "Async XLA Ops", true));
+  EXPECT_TRUE(IsDerivedLine(1, "_counters_", true));
+  EXPECT_FALSE(IsDerivedLine(1, "Copy engine", true)) << "a queue of the device beside its streams";
   EXPECT_EQ(OrdinalOf("/device:GPU:12"), 12);
   EXPECT_EQ(OrdinalOf("/device:GPU:3 (x)"), 3);
   EXPECT_EQ(OrdinalOf("/device:GPU:"), std::nullopt);

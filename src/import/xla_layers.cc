@@ -101,7 +101,9 @@ bool IsDerivedLine(int64_t id, std::string_view name, bool has_streams) {
   };
   if (id >= kFirstDerivedId && id <= kLastDerivedId) return true;
   if (std::find(kDerived.begin(), kDerived.end(), name) != kDerived.end()) return true;
-  return has_streams && !IsStream(name);
+  // "XLA Ops", "Async XLA Ops", "_counters_": of a GPU they tell its streams' work again. Any other
+  // line, such as a plugin's for its copies, is a queue like the streams.
+  return has_streams && (name.find("XLA ") != std::string_view::npos || name.starts_with('_'));
 }
 
 bool IsBookkeeping(std::string_view event) {

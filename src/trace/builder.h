@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory_resource>
 #include <span>
 #include <string_view>
@@ -132,6 +133,12 @@ class TrackBuilder {
   void TellsAllEnds() { tells_all_ends_ = true; }
   // A finished span from elsewhere; it is nested among the others in Finish.
   void SpanAt(int64_t begin, int64_t end, NameId name);
+  // Where spans of SpanAt overlap without nesting, none lies in another: those that overlap go to
+  // tracks of their own with all they have; `beside` makes the next such track. What more than
+  // kMostLanes would have to hold is cut in Finish. For tracks that have no other spans, once,
+  // behind the last span.
+  static constexpr size_t kMostLanes = 1024;
+  void Spread(const std::function<TrackBuilder*()>& beside);
   void Instant(int64_t at, NameId name);
   // Arguments of the span or instant that came last; without effect where there is none.
   void Arg(StringId key, int64_t value) { Add({key, false, value}); }
@@ -183,6 +190,10 @@ class TrackBuilder {
     int64_t begin, end;
     NameId name;
     uint32_t order;
+    static bool Before(const Closed& a, const Closed& b) {
+      if (a.begin != b.begin) return a.begin < b.begin;
+      return a.end != b.end ? a.end > b.end : a.order < b.order;
+    }
   };
 
   int64_t Advance(int64_t at) {
@@ -206,6 +217,9 @@ class TrackBuilder {
     track_.spans.parts_before.push_back(part);
   }
   void CloseFrom(size_t depth, int64_t at);
+  // Of closed_, in its order: what goes to which of so many tracks, of which this is the first.
+  void MoveTo(std::span<const uint32_t> lanes, size_t count,
+              const std::function<TrackBuilder*()>& beside);
   // Of what goes on and has no part before yet.
   void FindParts();
   void DropThoseThatGoOnWithNothing();

@@ -30,7 +30,8 @@ class Appending {
   void Run() {
     // What two files number may clash.
     into_.kept = {};
-    for (Track& track : into_.tracks) track.file_pid = track.file_tid = StringId::None();
+    into_.profiles.clear();
+    for (Track& track : into_.tracks) Forget(&track);
     for (Name& name : other_.names) {
       Map(&name.text);
       Map(&name.probe);
@@ -114,11 +115,16 @@ class Appending {
     }
   }
 
+  static void Forget(Track* track) {
+    track->file_pid = track->file_tid = StringId::None();
+    track->profile = -1;
+  }
+
   void MapTrack(Track* track) {
     track->process.value += processes_;
     Map(&track->name);
     Map(&track->device_name);
-    track->file_pid = track->file_tid = StringId::None();
+    Forget(track);
     Shift(&track->begin_ns);
     Shift(&track->end_ns);
     Shift(&track->base_at_ns);

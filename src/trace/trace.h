@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -152,6 +153,7 @@ struct Track {
   StringId device_name;              // "MYCHIP 9000"; none: not known
   StringId file_pid, file_tid;       // as JSON in the file of Trace::kept; none: no such file
   uint32_t file_row = 0;             // the row of that file; several tracks may be of one
+  int32_t profile = -1;              // of Trace::profiles, of which it was made; -1: of none
   bool main = false, ours = false;   // main thread; a thread of Crosscut itself
   int64_t begin_ns = 0, end_ns = 0;  // observed life
   // The layer outside every span, from base_at_ns[i] on; kNone before the first.
@@ -289,6 +291,18 @@ struct CounterSeries {
   std::vector<int64_t> at_ns, value;
 };
 
+// What a source of a process collected itself: files that hold more than the tracks that were made
+// of them, for who writes their format.
+struct Profile {
+  struct Part {
+    std::string path;         // of an XSpace
+    int64_t counts_from = 0;  // a line with a time below half of this counts from it; 0: none
+  };
+  ProcessId process;
+  std::vector<Part> parts;                  // in order; each goes on with the one before
+  std::map<int64_t, int64_t> python_lines;  // those of Python's threads, with the threads' ids
+};
+
 struct Trace {
   Strings strings;
   std::vector<Name> names;
@@ -304,6 +318,7 @@ struct Trace {
   std::string machine;                    // its processors; "" not known
   bool damaged = false;                   // a part of the input could not be read; gaps say which
   Kept kept;                              // of the one file from which the trace comes, else empty
+  std::vector<Profile> profiles;          // that were read whole
 
   bool KnowsTimeOfDay() const { return realtime_offset_ns != 0 || clock == "CLOCK_REALTIME"; }
   const Name& name(NameId id) const { return names[id.value]; }

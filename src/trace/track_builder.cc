@@ -2,9 +2,11 @@
 #include <iterator>
 #include <numeric>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "src/trace/builder.h"
+#include "src/trace/lanes.h"
 #include "src/trace/spans_around.h"
 
 namespace crosscut::trace {
@@ -159,6 +161,49 @@ void TrackBuilder::SpanAt(int64_t begin, int64_t end, NameId name) {
   last_ = Target::kClosed;
 }
 
+void TrackBuilder::Spread(const std::function<TrackBuilder*()>& beside) {
+  std::sort(closed_.begin(), closed_.end(), Closed::Before);
+  Crossing crossing;
+  for (const Closed& span : closed_) crossing.Add(span.begin, span.end);
+  if (!crossing.any()) return;
+  std::vector<int64_t> ends;    // by lane: of its last span
+  std::vector<uint32_t> lanes;  // by span
+  for (const Closed& span : closed_) {
+    auto lane =
+        std::find_if(ends.begin(), ends.end(), [&](int64_t end) { return end <= span.begin; });
+    if (lane == ends.end()) {
+      if (ends.size() < kMostLanes) ends.push_back(INT64_MIN);
+      lane = ends.end() - 1;
+    }
+    *lane = std::max(*lane, span.end);
+    lanes.push_back(static_cast<uint32_t>(lane - ends.begin()));
+  }
+  MoveTo(lanes, ends.size(), beside);
+}
+
+void TrackBuilder::MoveTo(std::span<const uint32_t> lanes, size_t count,
+                          const std::function<TrackBuilder*()>& beside) {
+  std::vector<TrackBuilder*> tracks = {this};
+  while (tracks.size() < count) tracks.push_back(beside());
+  const std::vector<Closed> spans = std::exchange(closed_, {});
+  const Args args = std::exchange(closed_args_, {});
+  std::vector<std::pair<TrackBuilder*, SpanIndex>> places(spans.size());
+  for (size_t i = 0; i < spans.size(); ++i) {
+    TrackBuilder* const to = tracks[lanes[i]];
+    places[spans[i].order] = {to, static_cast<SpanIndex>(to->closed_.size())};
+    to->SpanAt(spans[i].begin, spans[i].end, spans[i].name);
+    AddAll(places[spans[i].order].second, args, spans[i].order, &to->closed_args_);
+  }
+  const auto flows = std::exchange(flows_, {});
+  for (size_t i = 0; i < flows.size(); ++i) {
+    FlowEnd end = flows[i];
+    TrackBuilder* to = this;
+    if (end.closed) std::tie(to, end.span) = places[end.span];
+    end.track = to->id_;
+    to->flows_.push_back(end);
+  }
+}
+
 void TrackBuilder::Instant(int64_t at, NameId name) {
   track_.instants.at_ns.push_back(at);
   track_.instants.name.push_back(name);
@@ -303,10 +348,7 @@ void TrackBuilder::RemoveTaken() {
 // spans of the stack keep their order among themselves.
 void TrackBuilder::MergeClosed() {
   const Spans& spans = track_.spans;
-  std::sort(closed_.begin(), closed_.end(), [](const Closed& a, const Closed& b) {
-    if (a.begin != b.begin) return a.begin < b.begin;
-    return a.end != b.end ? a.end > b.end : a.order < b.order;
-  });
+  std::sort(closed_.begin(), closed_.end(), Closed::Before);
   const size_t total = spans.size() + closed_.size();
   Spans nested;
   nested.begin_ns.reserve(total);

@@ -1,4 +1,5 @@
-// A trace that goes out as an XSpace and is read again is what it was: at random.
+// A trace that goes out as an XSpace and is read again is what it was: at random. What plugins
+// collected goes out as it came.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,7 +18,9 @@
 #include "src/export/exporter.h"
 #include "src/export/testing/memory_sink.h"
 #include "src/import/importer.h"
+#include "src/import/native/native_collected.h"
 #include "src/trace/builder.h"
+#include "src/verbs/testing/drawn_space.h"
 
 namespace crosscut::verbs {
 namespace {
@@ -28,14 +32,16 @@ using trace::TrackKind;
 
 class Made {
  public:
-  explicit Made(uint32_t seed) : random_(seed) {}
+  Made(uint32_t seed, std::string folder) : random_(seed), folder_(std::move(folder)) {}
 
   trace::Trace Trace() {
     const int processes = Up(2) + 1;
-    for (int i = 0; i < processes; ++i) AddProcess(i);
     builder_.trace().realtime_offset_ns = Up(2) * int64_t{1'770'000'000'000'000'000};
+    for (int i = 0; i < processes; ++i) AddProcess(i);
     return builder_.Finish();
   }
+  // What must be in the file, of what plugins collected.
+  const std::vector<std::string>& collected() const { return collected_; }
 
  private:
   int Up(int below) { return static_cast<int>(random_() % static_cast<uint32_t>(below)); }
@@ -66,6 +72,31 @@ class Made {
     for (TrackBuilder* thread : threads) FillHost(thread, /*launches=*/!queues.empty());
     for (TrackBuilder* queue : queues) FillDevice(queue);
     if (Up(4)) AddSteps(threads[0]->id());
+    import::NativeSession session;
+    for (TrackBuilder* queue : queues) {
+      session.device_tracks.emplace_back().device = queue->track().device;
+    }
+    Collect(number, &session);
+    const int64_t offset = builder_.trace().realtime_offset_ns;
+    (void)import::TakeCollected(folder_, session, {&builder_, id, offset});
+  }
+
+  // Profiles of two sources, in parts.
+  void Collect(int process, import::NativeSession* session) {
+    const int64_t offset = builder_.trace().realtime_offset_ns;
+    if (Up(2)) session->meta.emplace_back("xspace_line.4711", "3");
+    for (int i = 0, count = Up(4); i < count; ++i) {
+      const int64_t begin = offset == 0 ? 0 : offset + 100 + Up(50);
+      const std::string name = std::to_string(process) + "-" + std::to_string(i) + ".xplane.pb";
+      DrawnSpace space(&random_, offset, begin);
+      std::ofstream(folder_ + "/" + name, std::ios::binary)
+          << space.bytes() << std::string(static_cast<size_t>(Up(2)) * 3, '\0');
+      session->meta.emplace_back("collected:" + std::to_string(i),
+                                 std::string("xspace\t") + (Up(2) ? "chip" : "tensorflow") + "\t" +
+                                     name + "\t" + std::to_string(begin) + "\t7");
+      const std::vector<std::string> told = Described(space.bytes(), begin);
+      collected_.insert(collected_.end(), told.begin(), told.end());
+    }
   }
 
   TrackBuilder* AddTrack(trace::ProcessId process, TrackKind kind, int64_t os_id) {
@@ -156,14 +187,17 @@ class Made {
   }
 
   std::mt19937 random_;
+  const std::string folder_;
   trace::Builder builder_;
+  std::vector<std::string> collected_;
   uint64_t next_flow_ = 1, arrived_ = 1;
 };
 
 // What must come back, as lines; times are those of the wall clock.
 class Lines {
  public:
-  explicit Lines(const trace::Trace& trace) : trace_(trace) {
+  // `again`: the trace has gone out; else marks go out only with what plugins collected.
+  Lines(const trace::Trace& trace, bool again) : trace_(trace), again_(again) {
     for (uint32_t i = 0; i < trace.processes.size(); ++i) AddProcess(i);
     for (const trace::Track& track : trace.tracks) AddTrack(track);
     for (const trace::Flow& flow : trace.flows) {
@@ -236,7 +270,8 @@ class Lines {
     }
     for (uint32_t i = 0; i < track.instants.at_ns.size(); ++i) {
       const trace::StringId name = trace_.name(track.instants.name[i]).text;
-      if (!trace_.text(name).starts_with("[memory")) {
+      const bool kept = again_ || track.profile >= 0;
+      if (!kept && !trace_.text(name).starts_with("[memory")) {
         ++left_out_;
         continue;
       }
@@ -249,6 +284,7 @@ class Lines {
   }
 
   const trace::Trace& trace_;
+  const bool again_;
   std::vector<std::string> lines_;
   uint64_t left_out_ = 0;
 };
@@ -271,14 +307,15 @@ TEST(XSpaceAgain, AnyTraceComesBackAsItWas) {
   for (uint32_t i = 0; (i < 500 || Clock::now() < until) && !HasFailure(); ++i) {
     const uint32_t seed = first + i;
     SCOPED_TRACE(seed);
-    const trace::Trace trace = Made(seed).Trace();
+    Made made(seed, folder);
+    const trace::Trace trace = made.Trace();
     std::string bytes;
     const auto sink = exporting::MemorySink(&bytes);
     ASSERT_TRUE(exporting::WriteXSpace(trace, sink.get()).ok());
     std::ofstream(path, std::ios::binary) << bytes;
     const auto again = import::Import(path);
     ASSERT_TRUE(again.ok()) << again.status().message();
-    const Lines was(trace), is(*again);
+    const Lines was(trace, /*again=*/false), is(*again, /*again=*/true);
     for (size_t i = 0; i < std::min(was.lines().size(), is.lines().size()); ++i) {
       ASSERT_EQ(is.lines()[i], was.lines()[i]);
     }
@@ -286,6 +323,13 @@ TEST(XSpaceAgain, AnyTraceComesBackAsItWas) {
     std::string gaps;
     for (const std::string& gap : again->gaps) gaps += gap;
     ASSERT_NE(gaps.find(was.left_out()), std::string::npos) << was.left_out() << " / " << gaps;
+    std::multiset<std::string> out;
+    for (std::string& one : Described(bytes, 0)) out.insert(std::move(one));
+    for (const std::string& one : made.collected()) {
+      const auto at = out.find(one);
+      ASSERT_NE(at, out.end()) << testing::PrintToString(one);
+      out.erase(at);
+    }
     // A damaged file, or one of somebody who means harm, is refused or read.
     std::mt19937 random(seed);
     for (int i = 0; i < 5; ++i) bytes[random() % bytes.size()] = static_cast<char>(random());

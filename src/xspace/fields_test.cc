@@ -3,13 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "src/xspace/notes.h"
 #include "src/xspace/reader.h"
+#include "src/xspace/testing/encode.h"
 #include "src/xspace/writer.h"
 
 namespace crosscut::xspace {
@@ -17,23 +17,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-std::string Varint(uint64_t value) {
-  std::string out;
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>(0x80 | (value & 0x7f));
-  return out + static_cast<char>(value);
-}
-std::string Number(uint64_t field, int64_t value) {
-  return Varint(field << 3) + Varint(static_cast<uint64_t>(value));
-}
-std::string Text(uint64_t field, const std::string& bytes) {
-  return Varint(field << 3 | 2) + Varint(bytes.size()) + bytes;
-}
-std::string Double(uint64_t field, double value) {
-  std::string bytes(8, '\0');
-  memcpy(bytes.data(), &value, 8);
-  return Varint(field << 3 | 1) + bytes;
-}
 
 TEST(Fields, OfALineAndItsEventsAreReadAsTheyAre) {
   const std::string event = Number(1, 17) + Number(2, 18) + Number(3, 19) + Text(9, "unknown") +
@@ -322,6 +305,17 @@ TEST(Fields, WhatIsWholeOfASpaceThatEndsTooEarlyIsKnown) {
   EXPECT_EQ(WholeBytes(one + Text(1, Text(4, "\x0a\x09")) + one), one.size());
 }
 
+TEST(Fields, ZerosBehindASpaceAreNoneOfItsOwn) {
+  const std::string ends_in_zero = Text(1, Text(2, "plane") + Text(3, Number(3, 0)));
+  for (const std::string& space : {std::string(), ends_in_zero, ends_in_zero + Number(9, 0)}) {
+    for (size_t zeros = 0; zeros < 4; ++zeros) {
+      EXPECT_EQ(WithoutZeros(space + std::string(zeros, '\0')), space);
+    }
+  }
+  const std::string damaged = ends_in_zero + std::string(3, '\0') + "x";
+  EXPECT_EQ(WithoutZeros(damaged), damaged);
+}
+
 TEST(Fields, TheHeadOfASpaceIsKnown) {
   for (const uint64_t length : {2u, 100u, 1000u, 100'000u, 10'000'000u, 1'000'000'000u}) {
     std::string plane = Number(1, 3) + Text(2, "anything");
@@ -422,6 +416,14 @@ TEST(Notes, OfPlanesAndLinesComeBack) {
     EXPECT_EQ(line_back.end_ns, line.end_ns);
     EXPECT_EQ(line_back.base, line.base);
   }
+  LineNote passed, passed_back;
+  passed.role = LineNote::kPassed;
+  passed.profile = 3, passed.part = 400, passed.python = -5;
+  ASSERT_TRUE(Decode(Encode(passed), &passed_back).ok());
+  EXPECT_EQ(passed_back.role, LineNote::kPassed);
+  EXPECT_EQ(passed_back.profile, 3);
+  EXPECT_EQ(passed_back.part, 400);
+  EXPECT_EQ(passed_back.python, -5);
   PlaneNote plane;
   EXPECT_EQ(Decode("\x0a\x09", &plane).code(), Status::Code::kCorrupt);
 }

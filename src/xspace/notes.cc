@@ -95,6 +95,12 @@ std::string Encode(const LineNote& note) {
   std::string bytes;
   pbf_writer to(bytes);
   to.add_sint64(1, note.role);
+  if (note.role == LineNote::kPassed) {
+    to.add_sint64(9, note.profile);
+    to.add_sint64(10, note.part);
+    to.add_sint64(11, note.python);
+    return bytes;
+  }
   to.add_bool(2, note.main);
   to.add_bool(3, note.ours);
   to.add_bool(4, note.lead);
@@ -116,6 +122,9 @@ Status Decode(std::string_view bytes, LineNote* note) {
       case N(6): note->begin_ns = r->get_sint64(); break;
       case N(7): note->end_ns = r->get_sint64(); break;
       case B(8): TakePair(r->get_message(), &note->base); break;
+      case N(9): note->profile = r->get_sint64(); break;
+      case N(10): note->part = r->get_sint64(); break;
+      case N(11): note->python = r->get_sint64(); break;
       default: r->skip();
     }
   });

@@ -18,9 +18,9 @@ inline constexpr uint32_t kNoteField = 1000;
 
 // Of a plane: whose it is. Only the first of a process says what follows `device_name`.
 struct PlaneNote {
-  int64_t process = 0;  // its place in the trace
-  int64_t device = -1;  // -1: the host
-  std::string device_name;
+  int64_t process = 0;      // its place in the trace
+  int64_t device = -1;      // -1: the host
+  std::string device_name;  // of a plane that was passed on: the name that it had
   std::string key, name, why_incomplete;
   int64_t pid = 0, parent_pid = 0, start_ns = 0, end_ns = 0;
   int64_t parent = -1;  // a process; -1: none
@@ -29,12 +29,16 @@ struct PlaneNote {
 };
 
 struct LineNote {
-  enum Role : uint8_t { kThread, kDevice, kAsync, kSteps };
+  // kPassed: another profiler's, as that wrote it. Of the others' fields it has none.
+  enum Role : uint8_t { kThread, kDevice, kAsync, kSteps, kPassed };
   int64_t role = kThread;
   bool main = false, ours = false, lead = false;
   std::string name;
   int64_t begin_ns = 0, end_ns = 0;               // observed life
   std::vector<std::pair<int64_t, int64_t>> base;  // from when on which layer is outside all spans
+  // Of a line that was passed on: of which profile of the trace, and of which part of that; the
+  // thread of Python's that it is, 0: none.
+  int64_t profile = 0, part = 0, python = 0;
 };
 
 // Of what all events of a name have in common; numbers as in src/trace.

@@ -1,19 +1,13 @@
 #include "src/xspace/reader.h"
 
 #include <algorithm>
-#include <protozero/pbf_reader.hpp>
 #include <string>
 
 #include "src/xspace/notes.h"
+#include "src/xspace/wire.h"
 
 namespace crosscut::xspace {
 namespace {
-
-using protozero::pbf_reader;
-using protozero::pbf_wire_type;
-
-std::string_view View(protozero::data_view data) { return {data.data(), data.size()}; }
-std::string_view ViewOf(pbf_reader* reader) { return View(reader->get_view()); }
 
 // Field and wire type in one, as a switch wants them.
 constexpr uint64_t Is(uint32_t field, pbf_wire_type type) {
@@ -23,34 +17,6 @@ constexpr pbf_wire_type kVarint = pbf_wire_type::varint;
 constexpr pbf_wire_type kBytes = pbf_wire_type::length_delimited;
 constexpr pbf_wire_type kFixed64 = pbf_wire_type::fixed64;
 uint64_t What(const pbf_reader& reader) { return Is(reader.tag(), reader.wire_type()); }
-
-// protozero keeps but 32 bits of a key or a length: what says more must not pass for less.
-void RefuseWide(const pbf_reader& reader, uint64_t limit) {
-  const protozero::data_view rest = reader.data();
-  const char* at = rest.data();
-  if (protozero::decode_varint(&at, rest.data() + rest.size()) > limit) {
-    throw protozero::end_of_buffer_exception{};
-  }
-}
-
-// Runs `read` on every field of a message; what protozero throws becomes a Status with the place.
-template <class Read>
-Status Fields(std::string_view bytes, Read read) {
-  pbf_reader reader(bytes.data(), bytes.size());
-  try {
-    while (reader) {
-      RefuseWide(reader, UINT32_MAX);
-      if (!reader.next()) break;
-      if (reader.wire_type() == kBytes) RefuseWide(reader, reader.length());
-      if (Status status = read(&reader); !status.ok()) return status;
-    }
-  } catch (const protozero::exception& e) {
-    const size_t left = reader.length();
-    return Status::Corrupt("byte " + std::to_string(bytes.size() - left) + " of " +
-                           std::to_string(bytes.size()) + ": " + e.what());
-  }
-  return {};
-}
 
 Status ReadStat(std::string_view bytes, Stat* stat) {
   return Fields(bytes, [stat](pbf_reader* r) {
@@ -271,6 +237,17 @@ size_t WholeBytes(std::string_view space) {
     return Status();
   });
   return whole;
+}
+
+std::string_view WithoutZeros(std::string_view bytes) {
+  size_t whole = 0;
+  (void)Fields(bytes, [&](pbf_reader* r) {
+    r->skip();
+    whole = bytes.size() - r->length();
+    return Status();
+  });
+  const bool zeros = bytes.find_first_not_of('\0', whole) == std::string_view::npos;
+  return zeros ? bytes.substr(0, whole) : bytes;
 }
 
 Result<std::vector<std::string_view>> SpaceTexts(std::string_view space, Texts which) {

@@ -67,6 +67,7 @@ class Plane {
   // What the dictionaries say of an id. Where they say nothing, there is only the id, or "".
   EventMetadata event_metadata(int64_t id) const;
   std::string_view stat_name(int64_t id) const;
+  std::string_view bytes() const { return bytes_; }
 
   Status ForEachLine(const std::function<Status(const Line&)>& visit) const;
   Status ForEachStat(const std::function<Status(const Stat&)>& visit) const;
@@ -89,6 +90,8 @@ Status ForEachPlane(std::string_view space, const std::function<Status(const Pla
 // How many bytes at the begin of `space` are whole fields whose planes are all readable.
 size_t WholeBytes(std::string_view space);
 enum class Texts : uint8_t { kErrors = 2, kWarnings = 3, kHostnames = 4 };
+// The message in `bytes`: hosts and plugins leave zeros behind it, which TensorFlow forgives.
+std::string_view WithoutZeros(std::string_view bytes);
 // The texts of the space's field `errors`, `warnings` or `hostnames`.
 Result<std::vector<std::string_view>> SpaceTexts(std::string_view space, Texts which);
 // What its writer says of it: the errors, then the warnings. Nothing where the space is damaged.

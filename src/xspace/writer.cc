@@ -2,7 +2,7 @@
 
 #include <protozero/pbf_writer.hpp>
 
-#include "src/xspace/reader.h"
+#include "src/xspace/copy.h"
 
 namespace crosscut::xspace {
 namespace {
@@ -69,11 +69,17 @@ PlaneWriter::PlaneWriter(int64_t id, std::string_view name) {
   plane.add_string(2, name.data(), name.size());
 }
 
+int64_t PlaneWriter::Ids::Free() {
+  while (!taken.insert(next).second) ++next;
+  return next;
+}
+
 int64_t PlaneWriter::Intern(std::string_view name, uint32_t field, uint64_t note, Ids* ids) {
   std::string key(name);
   if (note != 0) key += '\0' + std::to_string(note);
-  const auto [at, added] = ids->try_emplace(std::move(key), ids->size() + 1);
+  const auto [at, added] = ids->by_name.try_emplace(std::move(key), 0);
   if (!added) return at->second;
+  at->second = ids->Free();
   pbf_writer plane(dictionaries_);
   pbf_writer entry(plane, field);
   entry.add_int64(1, at->second);
@@ -95,6 +101,41 @@ void PlaneWriter::Note(const PlaneNote& note) {
 LineWriter& PlaneWriter::AddLine(int64_t id, std::string_view name, int64_t timestamp_ns) {
   lines_.push_back(LineWriter(id, name, timestamp_ns));
   return lines_.back();
+}
+
+Status PlaneWriter::PassOn(const Plane& plane, const std::function<PassedLine(const Line&)>& edit) {
+  // By the plane's own ids: what they are called here.
+  using Known = std::unordered_map<int64_t, int64_t>;
+  Known events, stats;
+  const auto id_of = [](Known* known, Ids* ids, int64_t id) {
+    const auto [at, added] = known->try_emplace(id, id);
+    if (added && !ids->taken.insert(id).second) at->second = ids->Free();
+    return at->second;
+  };
+  const NewIds ids = {[&](int64_t id) { return id_of(&events, &event_names_, id); },
+                      [&](int64_t id) { return id_of(&stats, &stat_names_, id); }};
+  pbf_writer beside(dictionaries_);
+  const Status copied = Fields(plane.bytes(), [&](pbf_reader* r) {
+    const uint32_t field = r->tag();
+    if (field > 3 && field != kNoteField) return CopyField(Message::kPlane, r, ids, &beside);
+    r->skip();
+    return Status();
+  });
+  if (!copied.ok()) return copied;
+  for (const auto& [id, here] : stats) {
+    const std::string_view name = plane.stat_name(id);
+    if (!name.empty()) stat_names_.by_name.try_emplace(std::string(name), here);
+  }
+  return plane.ForEachLine([&](const Line& line) {
+    LineWriter copy;
+    const Status status = Copy(Message::kLine, line.bytes, ids, &copy.bytes_);
+    const PassedLine edited = edit(line);
+    pbf_writer to(copy.bytes_);  // of a field that is there twice the last one counts
+    if (edited.timestamp_ns != line.timestamp_ns) to.add_int64(3, edited.timestamp_ns);
+    to.add_message(kNoteField, Encode(edited.note));
+    lines_.push_back(std::move(copy));
+    return status;
+  });
 }
 
 void PlaneWriter::Int64Stat(int64_t stat_id, int64_t value) {

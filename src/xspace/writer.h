@@ -5,12 +5,15 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "src/base/status.h"
 #include "src/xspace/notes.h"
+#include "src/xspace/reader.h"
 
 namespace crosscut::xspace {
 
@@ -30,6 +33,7 @@ class LineWriter {
  private:
   friend class PlaneWriter;
   friend class SpaceWriter;
+  LineWriter() = default;
   LineWriter(int64_t id, std::string_view name, int64_t timestamp_ns);
   void EndEvent();
 
@@ -47,10 +51,24 @@ class PlaneWriter {
   void Int64Stat(int64_t stat_id, int64_t value);
   void TextStat(int64_t stat_id, std::string_view value);
   void Note(const PlaneNote& note);
+  // Puts in what another profiler's plane holds beside its id and its name, as it is: lines, stats,
+  // names, and in each of them all fields, but that an id of a name is another where this plane has
+  // it already. `edit` is called for each line: its timestamp may become another, and the note is
+  // put behind what it holds. An error where Copy() has one: the plane is of no use then.
+  struct PassedLine {
+    int64_t timestamp_ns;
+    LineNote note;
+  };
+  Status PassOn(const Plane& plane, const std::function<PassedLine(const Line&)>& edit);
 
  private:
   friend class SpaceWriter;
-  using Ids = std::unordered_map<std::string, int64_t>;  // by name and note
+  struct Ids {
+    std::unordered_map<std::string, int64_t> by_name;  // and note
+    std::unordered_set<int64_t> taken;
+    int64_t next = 1;
+    int64_t Free();
+  };
   PlaneWriter(int64_t id, std::string_view name);
   int64_t Intern(std::string_view name, uint32_t field, uint64_t note, Ids* ids);
 

@@ -222,6 +222,9 @@ def test_an_xspace_that_a_plugin_collects_is_kept_and_stands_on_the_programs_clo
     crosscut("export", run, "--to=xspace", "-o", out)
     planes = re.findall(rb"/device:[\w:]+", out.read_bytes())
     assert set(planes) == {b"/device:CUSTOM:demo"}
+    was, again = table(run, "device_events"), table(out, "device_events")  # once, as it was
+    assert [(row["name"], row["end_ns"] - row["begin_ns"], row["stream"]) for row in again] == [
+        (row["name"], row["end_ns"] - row["begin_ns"], row["stream"]) for row in was]
     # It was busy from the start of the session to its stop: all that the program did lies within.
     (process,), (event,) = table(run, "processes"), table(run, "device_events")
     work = [row for row in table(run, "spans") if row["name"] == "work"]

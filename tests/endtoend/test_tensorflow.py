@@ -82,10 +82,14 @@ for name in ("one", "two"):
 with tf.profiler.experimental.Profile(f"{folder}/four"):
     rounds(10)
 rounds(10)
-found = glob.glob(folder + "/*/plugins/profile/*/*.xplane.pb")
-print(sorted(path[len(folder):].split("/")[1] for path in found))
+found = sorted(glob.glob(folder + "/*/plugins/profile/*/*.xplane.pb"))
+from tensorflow.tsl.profiler.protobuf import xplane_pb2
 for path in found:
-    assert b"EagerExecute" in open(path, "rb").read(), path
+    for plane in xplane_pb2.XSpace.FromString(open(path, "rb").read()).planes:
+        names = [plane.event_metadata[event.metadata_id].name
+                 for line in plane.lines for event in line.events]
+        print(plane.name, names.count("EagerExecute"), names.count("work"), len(plane.stats))
+print([path[len(folder):].split("/")[1] for path in found])
 """
 
 
@@ -243,6 +247,37 @@ def test_a_device_of_another_plugin_has_its_plane_with_times_inside_the_profile(
     last = max(e["ts"] + e["dur"] for e in theirs)
     # On a busy machine the profile ends some time after their last event.
     assert kernels[0]["ts"] > 0 and abs(last - kernels[-1]["ts"]) < 20_000
+
+
+OWN_SESSION = HEAD + """
+import crosscut
+tf.profiler.experimental.start(sys.argv[1])
+with tf.profiler.experimental.Trace("theirs"):
+    with crosscut.operation("in their profile"):
+        tf.reduce_sum(tf.ones((64, 64)))
+assert crosscut.stop() and crosscut.start(sys.argv[2], control_percent=0)
+with crosscut.operation("in ours"):
+    tf.reduce_sum(tf.ones((64, 64)))
+tf.profiler.experimental.stop()
+assert crosscut.active()
+with crosscut.operation("behind"):
+    pass
+assert crosscut.stop()
+"""
+
+
+def test_the_end_of_their_profile_leaves_a_recording_that_the_program_began_in_it(tmp_path):
+    python = python_with("tensorflow")
+    plugin = PACKAGE / "crosscut" / "lib" / "libcrosscut_tensorflow.so"
+    done = subprocess.run([python, "-c", OWN_SESSION, tmp_path / "logs", tmp_path / "run"],
+                          capture_output=True, text=True, timeout=300,
+                          env=dict(os.environ, PYTHONPATH=str(PACKAGE),
+                                   TF_PLUGGABLE_DEVICE_LIBRARY_PATH=str(plugin)))
+    assert done.returncode == 0, done.stderr
+    (profile,) = (tmp_path / "logs").glob("plugins/profile/*/*.xplane.pb")
+    assert {"theirs", "in their profile"} <= {row["name"] for row in table(profile, "functions")}
+    assert {"in ours", "behind"} <= counts(tmp_path / "run").keys()
+    assert "in their profile" not in counts(tmp_path / "run")
 
 
 def test_the_verb_puts_the_plugin_where_tensorflow_looks(tmp_path):

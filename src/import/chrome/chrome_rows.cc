@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/base/sort_runs.h"
+#include "src/trace/lanes.h"
 
 namespace crosscut::import {
 namespace {
@@ -116,6 +117,7 @@ class RowTracks {
 
   ChromeRepairs Make() {
     const std::vector<ChromeSpan> spans = TakeSorted();
+    apart_ = row_->place == Place::kDevice && OverlapWithoutNesting(spans);
     AddLane(spans.empty() ? owner_.process : ProcessOf(spans.front()));
     lanes_[0].track()->Reserve(spans.size());
     for (const ChromeSpan& span : spans) {
@@ -195,7 +197,7 @@ class RowTracks {
     int64_t end = EndOn(*lane, span, operation);
     const bool fits = MayCross(*lane, end);
     repairs_.rounded += fits && end < stated ? 1 : 0;
-    if (!fits) end = lane->FirstEnd();
+    if (!fits) end = std::min(end, lane->FirstEnd());
     repairs_.outlive += fits && end > limit ? 1 : 0;
     repairs_.beside += !device() && lane != lanes_.data() ? 1 : 0;
     repairs_.cut_off += fits ? 0 : 1;
@@ -213,8 +215,19 @@ class RowTracks {
     return rounded ? limit : span.end_ns;
   }
 
+  // Of any one process.
+  bool OverlapWithoutNesting(const std::vector<ChromeSpan>& spans) const {
+    std::unordered_map<uint32_t, trace::Crossing> crossings;
+    for (const ChromeSpan& span : spans) {
+      crossings[ProcessOf(span).value].Add(span.begin_ns, span.end_ns);
+    }
+    return std::any_of(crossings.begin(), crossings.end(),
+                       [](const auto& crossing) { return crossing.second.any(); });
+  }
+
   // What is begun now and ends then. A thread runs what it began last.
   bool MayCross(const Lane& lane, int64_t end) const {
+    if (apart_) return lane.open() == 0;
     if (end <= lane.FirstEnd()) return true;
     return !device() && lane.open() < kMostCrossing &&
            cuts_ + lane.Cuts(end) < kMostCrossing + kMostCuts * row_->spans.size();
@@ -266,6 +279,7 @@ class RowTracks {
   std::vector<Lane> lanes_;
   std::unordered_map<uint32_t, std::vector<size_t>> lanes_of_;              // by process
   std::pair<uint32_t, std::vector<size_t>*> last_ = {UINT32_MAX, nullptr};  // asked of these
+  bool apart_ = false;  // none of the row's work lies in other work
   size_t cuts_ = 0;
   size_t flow_ = 0;
   StringId correlation_ = builder_->Text("correlation"),

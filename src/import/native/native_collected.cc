@@ -58,9 +58,11 @@ class Collected {
       return Status::Corrupt("the log names it '" + std::string(fact.file) + "', a " +
                              std::string(fact.format));
     }
-    const auto bytes =
-        base::ReadSmallFile(dir_ + "/" + std::string(fact.file), xspace::kMaxSpaceBytes);
+    const std::string path = dir_ + "/" + std::string(fact.file);
+    const auto bytes = base::ReadSmallFile(path, xspace::kMaxSpaceBytes);
     if (!bytes.ok()) return bytes.status();
+    OfSource& source = sources_[std::string(fact.source)];
+    source.parts.push_back({path, fact.begin_realtime_ns});
     Placement placement;
     placement.offset_ns = into_.realtime_offset_ns;
     placement.counts_from = fact.begin_realtime_ns;
@@ -68,9 +70,10 @@ class Collected {
     placement.devices = &devices_;
     placement.flow_space = uint64_t{1} << 62 | static_cast<uint64_t>(number) << 40;
     placement.python_lines = python_lines_;
-    placement.tracks = &tracks_[std::string(fact.source)];
+    placement.tracks = &source.tracks;
+    const size_t first = into_.builder->tracks();
     XSpacePlanes planes(into_.builder, into_.process, placement);
-    const std::string_view message = Message(*bytes);
+    const std::string_view message = xspace::WithoutZeros(*bytes);
     const Status status = planes.Take(message);
     for (std::string_view told : xspace::WordsOfWriter(message)) {
       if (told.ends_with('.')) told.remove_suffix(1);
@@ -79,27 +82,39 @@ class Collected {
     into_.builder->process(into_.process)
         .clocks.push_back(
             {into_.builder->Text(std::string(fact.source) + ": its profile"), 1, fact.error_ns});
+    for (size_t i = first; i < into_.builder->tracks(); ++i) {
+      source.made.push_back(trace::TrackId{static_cast<uint32_t>(i)});
+    }
+    source.whole = source.whole && status.ok();
     if (!status.ok()) return status;
     const std::string left_out = planes.LeftOut();
     return left_out.empty() ? Status() : Status::Corrupt(left_out);
   }
 
- private:
-  // TensorFlow forgives zeros behind the message, so hosts and plugins leave them there.
-  static std::string_view Message(std::string_view bytes) {
-    const size_t last = bytes.find_last_not_of('\0');
-    if (last == std::string_view::npos) return {};
-    // A message may itself end in zeros: cut them only where it cannot be read with them.
-    const auto count = [](const xspace::Plane&) { return Status(); };
-    if (xspace::ForEachPlane(bytes, count).ok()) return bytes;
-    return bytes.substr(0, last + 1);
+  // What was read whole can be passed on as it is.
+  void Keep() {
+    std::vector<trace::Profile>& profiles = into_.builder->trace().profiles;
+    for (auto& [name, source] : sources_) {
+      if (!source.whole || source.parts.empty()) continue;
+      for (const trace::TrackId track : source.made) {
+        into_.builder->track(track).track().profile = static_cast<int32_t>(profiles.size());
+      }
+      profiles.push_back({into_.process, std::move(source.parts), python_lines_});
+    }
   }
 
+ private:
+  struct OfSource {
+    HostTracks tracks;
+    std::vector<trace::Profile::Part> parts;
+    std::vector<trace::TrackId> made;
+    bool whole = true;
+  };
   const std::string& dir_;
   CollectedInto into_;
   DeviceNumbers devices_;
   std::map<int64_t, int64_t> python_lines_;
-  std::map<std::string, HostTracks> tracks_;  // by source
+  std::map<std::string, OfSource> sources_;
 };
 
 }  // namespace
@@ -119,6 +134,7 @@ CollectedTold TakeCollected(const std::string& dir, const NativeSession& session
         "the profile that " + std::string(fact.source) +
         " collected could not be read completely: " + std::string(status.message()));
   }
+  collected.Keep();
   return told;
 }
 

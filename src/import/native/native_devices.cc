@@ -92,6 +92,23 @@ void NativeDevices::Take(uint16_t code, std::span<const uint64_t> payload) {
   }
 }
 
+void NativeDevices::Finish() {
+  for (const auto& [id, device] : devices_) {
+    const trace::Track& first = device.track->track();
+    size_t lanes = 1;
+    device.track->Spread([&] {
+      trace::TrackBuilder& beside = builder_->AddTrack(process_, trace::TrackKind::kDevice);
+      trace::Track& track = beside.track();
+      track.name = builder_->Text(std::string(builder_->trace().text(first.name)) + " (" +
+                                  std::to_string(++lanes) + ")");
+      track.device_name = first.device_name;
+      track.device = first.device;
+      track.os_id = first.os_id;
+      return &beside;
+    });
+  }
+}
+
 void NativeDevices::Lose(const Device& device, std::span<const uint64_t> payload) {
   trace::Loss loss;
   loss.reason = builder_->Text("plugin");

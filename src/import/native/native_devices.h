@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <unordered_map>
 
@@ -22,6 +23,9 @@ class NativeDevices {
 
   // The payload of an event of one of the codes from kSpanOn to kDropOn.
   void Take(uint16_t code, std::span<const uint64_t> payload);
+  // Once, behind the last event: work of a queue that overlaps other work of it without nesting
+  // gets tracks of its own.
+  void Finish();
   // How many events are on tracks that nothing declared, or under names that nothing introduced.
   uint64_t unknown() const { return unknown_; }
 
@@ -42,7 +46,7 @@ class NativeDevices {
   const NativeClock* clock_;
   NativeArguments* arguments_;
   std::unordered_map<uint64_t, NativeClock> clocks_;  // by id; CLOCK_MONOTONIC is the trace's own
-  std::unordered_map<uint64_t, Device> devices_;      // by the process's track id
+  std::map<uint64_t, Device> devices_;                // by the process's track id
   uint64_t unknown_ = 0;
 };
 

@@ -339,6 +339,7 @@ void NativeEvents::EndWithSession(Thread* thread) {
 }
 
 void NativeEvents::Finish(int64_t process_end_ns) {
+  devices_.Finish();
   memory_.Finish();
   FinishAsync(process_end_ns);
   samples_.Finish([this](int64_t os_id, int64_t at) { return TrackAt(os_id, at); });

@@ -54,10 +54,10 @@ class XSpaceImport {
       return Status();
     });
     if (!own) return planes_.Take(bytes_);
-    Status status = xspace::ForEachPlane(
+    const Status status = xspace::ForEachPlane(
         bytes_, [this](const xspace::Plane& plane) { return own_.Take(plane); });
-    own_.Finish();
-    return status;
+    const Status passed = own_.Finish();
+    return status.ok() ? passed : status;
   }
 
   trace::Trace FinishOwn() {

@@ -6,7 +6,6 @@
 
 #include "src/base/counted.h"
 #include "src/import/xspace/xspace_memory.h"
-#include "src/import/xspace/xspace_planes.h"
 
 namespace crosscut::import {
 namespace {
@@ -100,6 +99,7 @@ Status OwnPlanes::Take(const xspace::Plane& plane) {
   const trace::ProcessId process = ProcessOf(note);
   if (!note.key.empty()) parents_.push_back({process, note.parent});
   lines_.clear();
+  plane_ = nullptr;
   Status status =
       plane.ForEachLine([&](const xspace::Line& line) { return TakeLine(plane, note, line); });
   if (!status.ok()) return status;
@@ -129,7 +129,46 @@ trace::ProcessId OwnPlanes::ProcessOf(const PlaneNote& note) {
   return id;
 }
 
-void OwnPlanes::Finish() {
+void OwnPlanes::Pass(const xspace::Plane& plane, const PlaneNote& whose, const xspace::Line& line,
+                     const LineNote& note) {
+  const trace::ProcessId process = ProcessOf(whose);
+  if (plane_ == nullptr) {
+    xspace::Plane named = plane;
+    if (!whose.device_name.empty())
+      named.name = builder_->trace().text(builder_->Text(whose.device_name));
+    if (whose.device >= 0) devices_[process.value].Set(named.name, whose.device);
+    plane_ = std::make_shared<const xspace::Plane>(named);
+  }
+  PassedProfile& profile = passed_[note.profile];
+  if (note.python != 0) profile.python_lines[line.id] = note.python;
+  PassedPart& part = profile.parts.try_emplace(note.part, PassedPart{process, {}}).first->second;
+  if (part.planes.empty() || part.planes.back().plane != plane_)
+    part.planes.push_back({plane_, {}});
+  part.planes.back().lines.push_back(line);
+}
+
+Status OwnPlanes::TakePassed() {
+  uint64_t number = 0;
+  for (auto& [id, profile] : passed_) {
+    for (const auto& [part_id, part] : profile.parts) {
+      Placement placement;
+      placement.steps = false;
+      placement.devices = &devices_[part.process.value];
+      placement.flow_space = uint64_t{1} << 62 | number++ << 40;
+      placement.python_lines = profile.python_lines;
+      placement.tracks = &profile.tracks;
+      XSpacePlanes planes(builder_, part.process, placement);
+      for (const PassedPlane& passed : part.planes) {
+        const Status status = planes.TakeLines(*passed.plane, passed.lines);
+        if (!status.ok()) return status;
+      }
+      planes.Finish();
+    }
+  }
+  return {};
+}
+
+Status OwnPlanes::Finish() {
   for (const auto& [child, number] : parents_) {
     const auto parent = processes_.find(number);
     if (parent == processes_.end()) continue;
@@ -141,6 +180,7 @@ void OwnPlanes::Finish() {
     builder_->trace().gaps.push_back(base::Counted(
         cut_, "{span ends|spans end} with the span around {it|them}: too many are open there."));
   }
+  return TakePassed();
 }
 
 Status OwnPlanes::TakeLine(const xspace::Plane& plane, const PlaneNote& whose,
@@ -148,6 +188,10 @@ Status OwnPlanes::TakeLine(const xspace::Plane& plane, const PlaneNote& whose,
   LineNote note;
   if (Status status = Decode(line.note, &note); !status.ok()) return status;
   if (note.role == LineNote::kSteps) return {};
+  if (note.role == LineNote::kPassed) {
+    Pass(plane, whose, line, note);
+    return {};
+  }
   const trace::ProcessId process = ProcessOf(whose);
   trace::TrackBuilder& builder = builder_->AddTrack(process, KindOf(note.role));
   lines_.push_back(builder.id());

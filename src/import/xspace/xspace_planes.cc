@@ -7,6 +7,7 @@
 
 #include "src/base/counted.h"
 #include "src/import/xspace/xspace_memory.h"
+#include "src/trace/lanes.h"
 
 namespace crosscut::import {
 namespace {
@@ -72,6 +73,11 @@ int64_t DeviceNumbers::Of(std::string_view plane) {
   return numbers_[std::string(plane)] = number;
 }
 
+void DeviceNumbers::Set(std::string_view plane, int64_t number) {
+  kinds_[number] = plane;
+  numbers_[std::string(plane)] = number;
+}
+
 // Planes that say a number get it, whatever stands before them.
 Status XSpacePlanes::Take(std::string_view bytes) {
   for (const bool says : {true, false}) {
@@ -83,12 +89,16 @@ Status XSpacePlanes::Take(std::string_view bytes) {
     });
   }
   Status status = xspace::ForEachPlane(bytes, [&](const Plane& plane) { return TakePlane(plane); });
+  Finish();
+  return status;
+}
+
+void XSpacePlanes::Finish() {
   cut_steps_ = PutSteps(builder_, std::move(steps_));
   if (placement_.tracks != nullptr &&
       allocating_ != nullptr) {  // until the next part of the profile
     allocating_->Instant(end_ns_, builder_->AddName({builder_->Text("[memory unseen]")}));
   }
-  return status;
 }
 
 std::string XSpacePlanes::LeftOut() const {
@@ -131,17 +141,24 @@ Status XSpacePlanes::TakePlane(const Plane& plane) {
     return Status();
   });
   if (!status.ok()) return status;
-  const bool device = IsDevicePlane(plane.name);
-  bool streams = false;
+  std::vector<Line> lines;
   status = plane.ForEachLine([&](const Line& line) {
-    streams = streams || IsStream(line.name);
+    lines.push_back(line);
     return Status();
   });
-  if (!status.ok()) return status;
-  return plane.ForEachLine([&](const Line& line) {
-    if (device && IsDerivedLine(line.id, line.name, streams)) return Status();
-    return TakeLine(plane, line, device);
-  });
+  return status.ok() ? TakeLines(plane, lines) : status;
+}
+
+Status XSpacePlanes::TakeLines(const Plane& plane, const std::vector<Line>& lines) {
+  const bool device = IsDevicePlane(plane.name);
+  const bool streams =
+      std::any_of(lines.begin(), lines.end(), [](const Line& line) { return IsStream(line.name); });
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (device && IsDerivedLine(lines[i].id, lines[i].name, streams)) continue;
+    const Status status = TakeLine(plane, lines[i], device);
+    if (!status.ok()) return status.At("line " + std::to_string(i));
+  }
+  return {};
 }
 
 Status XSpacePlanes::TakeLine(const Plane& plane, const Line& line, bool device) {
@@ -172,7 +189,9 @@ Status XSpacePlanes::TakeLine(const Plane& plane, const Line& line, bool device)
   std::stable_sort(events.begin(), events.end(), [](const Timed& a, const Timed& b) {
     return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns > b.end_ns;
   });
-  // Events that overlap without nesting stand on lanes of their own.
+  // Events that overlap without nesting stand on lanes of their own; on a device's line, all that
+  // overlap do then.
+  apart_ = device && OverlapsWithoutNesting(events);
   std::vector<Lane> lanes;
   for (const Timed& timed : events) {
     Lane* lane = LaneFor(&lanes, timed, plane, line);
@@ -186,6 +205,12 @@ Status XSpacePlanes::TakeLine(const Plane& plane, const Line& line, bool device)
   return status;
 }
 
+bool XSpacePlanes::OverlapsWithoutNesting(const std::vector<Timed>& events) {
+  trace::Crossing crossing;
+  for (const Timed& timed : events) crossing.Add(timed.begin_ns, timed.end_ns);
+  return crossing.any();
+}
+
 void XSpacePlanes::EndInnermost(Lane* lane) {
   lane->track->End(lane->ends.back());
   lane->ends.pop_back();
@@ -195,7 +220,7 @@ XSpacePlanes::Lane* XSpacePlanes::LaneFor(std::vector<Lane>* lanes, const Timed&
                                           const Plane& plane, const Line& line) {
   for (Lane& lane : *lanes) {
     while (!lane.ends.empty() && lane.ends.back() <= timed.begin_ns) EndInnermost(&lane);
-    if (lane.ends.empty() || timed.end_ns <= lane.ends.back()) return &lane;
+    if (lane.ends.empty() || (!apart_ && timed.end_ns <= lane.ends.back())) return &lane;
   }
   if (lanes->size() == kMostLanes) {  // no real queue is like this: cut what lies on the last
     Lane& last = lanes->back();

@@ -22,6 +22,8 @@ class DeviceNumbers {
   // That of a device without a plane.
   void Take(int64_t number) { kinds_[number] = ""; }
   int64_t Of(std::string_view plane);
+  // What Of() says of that plane from now on.
+  void Set(std::string_view plane, int64_t number);
 
  private:
   std::map<std::string, int64_t, std::less<>> numbers_;  // by plane
@@ -58,6 +60,9 @@ class XSpacePlanes {
   // Puts the planes into the builder. After an error, the planes before the first unreadable one
   // are in the builder. Call it once.
   Status Take(std::string_view bytes);
+  // The same for planes of which other lines are others': Finish() comes once, behind the last.
+  Status TakeLines(const xspace::Plane& plane, const std::vector<xspace::Line>& lines);
+  void Finish();
 
   // What the space states of its own time and process, as in the file; 0 where it states nothing.
   int64_t start_ns() const { return start_ns_; }
@@ -93,6 +98,7 @@ class XSpacePlanes {
 
   Status TakePlane(const xspace::Plane& plane);
   Status TakeLine(const xspace::Plane& plane, const xspace::Line& line, bool device);
+  static bool OverlapsWithoutNesting(const std::vector<Timed>& events);
   static void EndInnermost(Lane* lane);
   Lane* LaneFor(std::vector<Lane>* lanes, const Timed& timed, const xspace::Plane& plane,
                 const xspace::Line& line);
@@ -106,6 +112,7 @@ class XSpacePlanes {
   Placement placement_;
   int64_t start_ns_ = 0, stop_ns_ = 0, pid_ = 0;
   int64_t begin_ns_ = INT64_MAX, end_ns_ = INT64_MIN;
+  bool apart_ = false;                         // none of the line's events lies in another
   trace::TrackBuilder* allocating_ = nullptr;  // the last on which memory changed
   std::vector<FileStep> steps_;
   uint64_t cut_steps_ = 0;

@@ -107,6 +107,27 @@ TEST_F(XSpaceImportTest, HostAndDeviceLinesBecomeTracksAndLaunchesArrows) {
   EXPECT_EQ(trace.processes[0].end_ns, 10000);
 }
 
+TEST_F(XSpaceImportTest, WorkThatOverlapsWithoutNestingLiesInNoOtherWork) {
+  PlaneWriter& device = space_.AddPlane(2, "/device:GPU:0");
+  const auto add = [&](int64_t id, std::vector<std::pair<int64_t, int64_t>> times) {
+    LineWriter& line = device.AddLine(id, "Stream #" + std::to_string(id), 1000);
+    for (const auto& [begin, end] : times) {
+      line.Event(device.EventName("gemm"), begin * 1000, (end - begin) * 1000);
+    }
+  };
+  add(1, {{0, 100}, {10, 50}, {20, 30}});             // it nests
+  add(2, {{0, 100}, {10, 50}, {60, 120}, {70, 80}});  // two streams, or copies beside kernels
+  const trace::Trace trace = Imported();
+  ASSERT_EQ(trace.tracks.size(), 4u);
+  EXPECT_THAT(Spans(trace, trace.tracks[0]),
+              ElementsAre("gemm 1000-1100", "gemm 1010-1050", "gemm 1020-1030"));
+  EXPECT_EQ(trace.tracks[0].spans.parent[2], 1u);
+  EXPECT_THAT(Spans(trace, trace.tracks[1]), ElementsAre("gemm 1000-1100"));
+  EXPECT_THAT(Spans(trace, trace.tracks[2]), ElementsAre("gemm 1010-1050", "gemm 1060-1120"));
+  EXPECT_THAT(Spans(trace, trace.tracks[3]), ElementsAre("gemm 1070-1080"));
+  EXPECT_EQ(trace.text(trace.tracks[3].name), "Stream #2 (3)");
+}
+
 TEST_F(XSpaceImportTest, NormalisedTimesCountFromTheStartOfTheProfile) {
   Environment(kStart, kStart + 50'000);
   PlaneWriter& host = space_.AddPlane(1, "/host:CPU");

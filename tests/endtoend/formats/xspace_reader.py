@@ -170,7 +170,7 @@ class Space:
         for line in lines:
             title = line.get("name", "")
             derived = (0xdeadbeef <= line.get("id", 0) <= 0xdeadbeef + 388 or title in DERIVED
-                       or streams and not title.startswith("Stream #"))
+                       or streams and ("XLA " in title or title.startswith("_")))
             if not (device and derived):
                 self.take_line(line, self.devices[name] if device else None)
 
@@ -207,9 +207,9 @@ class Space:
             spans.append(Span(to_ns(at, offset), to_ns(at, offset + length), name,
                               "device" if device is not None else layer_of(name), stats))
         spans.sort(key=lambda span: (span.begin, -span.end))
-        lanes = []
+        lanes, apart = [], device is not None and crosses(spans)
         for span in spans:
-            self.place(span, lanes)
+            self.place(span, lanes, apart)
             number = span.number("step_num")
             if (span.number("_r") or 0) >= 1 and number is not None and number >= 0:
                 self.steps.append([span.begin, span.end, number, span.name])
@@ -230,12 +230,12 @@ class Space:
                              size if size is None or not frees else -size, held))
 
     @staticmethod
-    def place(span, lanes):
-        """On the first lane in which it nests."""
+    def place(span, lanes, apart):
+        """On the first lane in which it nests; `apart`: on which nothing else runs."""
         for spans, open_ in lanes:
             while open_ and open_[-1].end <= span.begin:
                 open_.pop()
-            if not open_ or span.end <= open_[-1].end:
+            if not open_ or not apart and span.end <= open_[-1].end:
                 break
         else:
             spans, open_ = [], []
@@ -251,6 +251,17 @@ class Space:
             if step[1] > after[0]:
                 step[1] = after[0]
                 self.told["cut steps"] += 1
+
+
+def crosses(spans):
+    """Whether two overlap and neither lies in the other; they come by begin, the longest first."""
+    running = []
+    for span in spans:
+        running = [other for other in running if other.end > span.begin]
+        if any(other.end < span.end for other in running):
+            return True
+        running.append(span)
+    return False
 
 
 def numbers_of(planes):

@@ -176,6 +176,54 @@ print(it.collect(), crosscut.active())
     assert out == "b'' True\n"
 
 
+def test_a_session_that_the_program_begins_in_a_window_is_its_own(tmp_path):
+    demo = PACKAGE / "plugins" / "demo" / "libdemo.so"
+    out = run_host("""
+import time
+import crosscut
+it = Registration(sys.argv[1])
+it.start()
+with crosscut.operation("ours"): pass
+assert crosscut.stop() and crosscut.start(sys.argv[2], control_percent=0)
+with crosscut.operation("theirs"): pass
+it.stop()
+print(crosscut.active())
+data = it.collect()
+print(crosscut.active(), b"ours" in data, b"theirs" in data)
+with crosscut.operation("behind"):
+    time.sleep(0.2)
+assert crosscut.stop()
+""", LIBRARY, tmp_path / "run", CROSSCUT_PLUGINS=str(demo), CROSSCUT_PLUGIN_PERIOD_US="2000")
+    assert out == "True\nTrue True False\n"
+    run = crosscut.read(tmp_path / "run")
+    spans = {row["name"]: row for row in run.table("spans").rows()}
+    assert {"theirs", "behind"} <= spans.keys() and "ours" not in spans
+    works = [row["begin_ns"] for row in run.table("device_events").rows()]
+    assert max(works) > spans["behind"]["begin_ns"]  # its plugins go on, too
+
+
+@pytest.mark.parametrize("child", ["pass", "it.start(); it.stop(); it.collect()",
+                                   "it.stop(); it.collect()"])
+def test_a_forked_child_leaves_its_parents_window_alone(tmp_path, child):
+    out = run_host(f"""
+import os
+import crosscut
+it = Registration(sys.argv[1])
+it.start()
+with crosscut.operation("before"): pass
+if os.fork() == 0:
+    {child}
+    sys.exit(0)
+assert os.wait()[1] == 0
+with crosscut.operation("behind"): pass
+it.stop()
+data = it.collect()
+print(b"before" in data, b"behind" in data)
+""", LIBRARY, TMPDIR=str(tmp_path))
+    assert out == "True True\n"
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_many_windows_do_not_grow_the_process():
     out = run_host("""
 import os

@@ -196,6 +196,18 @@ def check_writing(tool, file):
             assert all(key == value.id != 0 for key, value in found.items())
 
 
+def check_passing_on(tool, file):
+    """Protobuf finds in planes that were passed on what was in them."""
+    out = file.with_suffix(".passed")
+    run(tool, "pass", file, out)
+    before, after = (XPLANE.XSpace.FromString(f.read_bytes()) for f in (file, out))
+    for space in (before, after):
+        space.DiscardUnknownFields()
+    if list(after.planes) != list(before.planes):
+        compare(f"{file.name}, passed on", *(str(list(space.planes)).split("\n")
+                                             for space in (after, before)))
+
+
 def generated(tool, folder, count):
     files = []
     for seed in range(count):
@@ -203,8 +215,7 @@ def generated(tool, folder, count):
         file = folder / f"space-{seed}.pb"
         file.write_bytes(Generator(seed, written).space().SerializeToString())
         files.append(file)
-        if written:
-            check_writing(tool, file)
+        check_writing(tool, file) if written else check_passing_on(tool, file)
     for at in range(0, count, 100):
         check_reading(tool, files[at:at + 100])
 
@@ -215,6 +226,7 @@ def one_file(tool, folder, path):
     again.write_bytes(XPLANE.XSpace.FromString(path.read_bytes()).SerializeToString())
     check_reading(tool, [path])
     check_reading(tool, [again])
+    check_passing_on(tool, again)
     if run(tool, "dump", path) != run(tool, "dump", again):
         sys.exit("serialised again it reads otherwise")
 

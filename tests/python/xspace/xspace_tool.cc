@@ -168,6 +168,24 @@ int RunRewrite(const char* in, const char* out) {
   return 0;
 }
 
+int RunPass(const char* in, const char* out) {
+  const auto bytes = base::ReadSmallFile(in, kMaxSpaceBytes);
+  if (!bytes.ok()) return Fail(bytes.status());
+  SpaceWriter space;
+  const Status status = ForEachPlane(*bytes, [&](const Plane& plane) {
+    return space.AddPlane(plane.id, plane.name).PassOn(plane, [](const Line& line) {
+      PlaneWriter::PassedLine passed{line.timestamp_ns, {}};
+      passed.note.role = LineNote::kPassed;
+      return passed;
+    });
+  });
+  if (!status.ok()) return Fail(status);
+  const auto written = space.Finish();
+  if (!written.ok()) return Fail(written.status());
+  std::ofstream(out, std::ios::binary) << *written;
+  return 0;
+}
+
 }  // namespace
 }  // namespace crosscut::xspace
 
@@ -175,5 +193,6 @@ int main(int argc, char** argv) {
   using namespace crosscut::xspace;
   if (argc > 2 && std::strcmp(argv[1], "dump") == 0) return RunDump(argc - 2, argv + 2);
   if (argc == 4 && std::strcmp(argv[1], "rewrite") == 0) return RunRewrite(argv[2], argv[3]);
+  if (argc == 4 && std::strcmp(argv[1], "pass") == 0) return RunPass(argv[2], argv[3]);
   return 2;
 }
