@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIST = "docs/claims.md"
 MOST_COMMITS = 200  # to what may change a figure
 MOST_DAYS = 7  # that work waits to be committed as one, behind its measurement
-PRODUCT = ["src", "python", "plugins", "include", "bench"]
+PRODUCT = ["src", "python", "plugins", "include", "bench", ":!*_test.cc", ":!*/testing/*"]
 MOST_SHOWN = 12  # numbers of a claim that its row has in full
 
 NUMBER = r"(?<![\w.])[+-]?\d[\d,]*(?:\.\d+)?"

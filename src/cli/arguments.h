@@ -26,7 +26,6 @@ inline constexpr std::monostate kNowhere;
 // What few arguments have.
 struct Rules {
   bool required = false;
-  double least = 0, most = 0;  // of a number, where they differ
   Check check = {};
   std::vector<std::string> words = {};  // what the value mostly is
   const char* only = "";                // "format": it is one of the words, which are so called

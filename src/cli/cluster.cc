@@ -28,7 +28,7 @@ std::vector<std::string> OptionsOf(const ClusterArgs& args) {
 std::vector<Argument> Shared(ClusterArgs* args) {
   return {{"--job ID", &args->job, "what the job is called, where its runs do not say it"},
           {"--workers N", &args->workers, "processes at once; default one per processor",
-           Rules{.least = 1, .most = 4096}}};
+           Rules{.check = WholeNumber(1, 4096)}}};
 }
 
 int RunMaking(const char* verb, const ClusterArgs& args, const std::vector<std::string>& options) {

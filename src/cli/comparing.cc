@@ -78,8 +78,8 @@ int SaveBaseline(const std::string& name, std::vector<std::string> inputs) {
   if (const int code = TakeNewest(&inputs); code != kGood) return code;
   const auto saved = verbs::SaveBaseline(name, inputs);
   if (!saved.ok()) return Fail(saved.status());
-  Talk((saved->replaced ? "replaced " : "wrote ") + saved->path + " (" + KibiBytes(saved->bytes) +
-       "); next: crosscut diff " + name + " RUN");
+  Talk((saved->replaced ? "replaced " : "wrote ") + saved->path + " (" +
+       verbs::KibiBytes(saved->bytes) + "); next: crosscut diff " + name + " RUN");
   return kGood;
 }
 

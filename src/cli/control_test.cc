@@ -1,5 +1,5 @@
-// What start, stop and snapshot say of the processes that they ask, and whose words check-plugin's
-// are.
+// What start, stop and snapshot say of the processes that they ask, whose words check-plugin's are,
+// and how lists of names are told.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -134,6 +134,31 @@ TEST_F(ControlTest, WhoDoesNotFollowIsAFinding) {
   EXPECT_EQ(Run(StopVerb()), kFinding);
   EXPECT_THAT(printed,
               ::testing::HasSubstr(Title() + "a start that was still waiting was taken back\n"));
+}
+
+// A window that was asked to end at once, before the step that it was to begin with.
+TEST_F(ControlTest, AWindowHasOneStepAtLeast) {
+  verbs::ArmedRing ring(run_, 1);
+  ring.header().state = format::kRingRecording;
+  ring.header().control.window_begun = 3;
+  ring.header().control.first_step = 1'000'000;
+  ring.Serve(1000);
+  EXPECT_EQ(Run(StopVerb(), {{"--now", 1}}), kGood);
+  EXPECT_EQ(printed, Title() + "window 3, steps 1000000 to 1000000, is complete\n");
+}
+
+TEST(Names, AreToldOnLinesThatFitATerminal) {
+  const std::string forty(40, 'a'), last(30, 'b');
+  talked.clear();
+  // "the names are" and two of them: 13 + 1 + 41 + 1 + 34 = 90 columns behind "crosscut: ".
+  TalkNames("the names are", {forty, std::string(33, 'c'), last});
+  EXPECT_EQ(talked, "the names are " + forty + ", " + std::string(33, 'c') + ",\n  " + last + "\n");
+  talked.clear();
+  TalkNames("the names are", {forty, std::string(34, 'c'), last});
+  EXPECT_EQ(talked, "the names are " + forty + ",\n  " + std::string(34, 'c') + ", " + last + "\n");
+  talked.clear();
+  TalkNames("the names are", {forty, std::string(34, 'c')});
+  EXPECT_EQ(talked, "the names are " + forty + ", " + std::string(34, 'c') + "\n");
 }
 
 }  // namespace

@@ -43,8 +43,6 @@ bool IsForStdout(const std::string& file, verbs::View* view) {
   return true;
 }
 
-std::string KibiBytes(uint64_t bytes) { return std::to_string((bytes + 1023) / 1024) + " KiB"; }
-
 int TakeNewest(std::vector<std::string>* inputs) {
   if (!inputs->empty()) return kGood;
   const auto runs = verbs::FindRuns(".");
@@ -64,7 +62,7 @@ int WriteOutput(const std::string& file, const std::vector<std::string>& inputs,
                 const std::string& text, bool incomplete) {
   const auto bytes = verbs::WriteOutput(file, inputs, text);
   if (!bytes.ok()) return Fail(bytes.status());
-  Talk("wrote " + file + " (" + KibiBytes(*bytes) + ")");
+  Talk("wrote " + file + " (" + verbs::KibiBytes(*bytes) + ")");
   return Ended(incomplete);
 }
 

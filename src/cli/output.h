@@ -31,8 +31,6 @@ int TerminalWidth();
 // Whether what -o says, "" by default, is stdout; then tells the view what that takes.
 bool IsForStdout(const std::string& file, verbs::View* view);
 
-std::string KibiBytes(uint64_t bytes);
-
 // The input of verbs that name none: puts the newest run into empty `inputs` and says which on
 // stderr. An exit code: kUsage, which it explains, where there is no run here.
 int TakeNewest(std::vector<std::string>* inputs);

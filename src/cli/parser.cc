@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -32,13 +31,7 @@ struct Add {
   }
   template <class T>
   CLI::Option* operator()(T* to) const {
-    CLI::Option* option = app->add_option(argument.name, *to);
-    if constexpr (std::is_arithmetic_v<T>) {
-      const auto least = static_cast<T>(argument.rules.least);
-      const auto most = static_cast<T>(argument.rules.most);
-      if (least < most) option->check(CLI::Range(least, most));
-    }
-    return option;
+    return app->add_option(argument.name, *to);
   }
   template <class T>
   CLI::Option* operator()(std::vector<T>* to) const {
@@ -145,11 +138,8 @@ struct CommandWords {
   std::vector<std::string> command;
 };
 
-// Whether `word` is an option whose value is the next word.
+// Whether `word` is an option whose value is the next word: not behind "=", nor behind its letter.
 bool TakesNext(std::span<const Verb* const> verbs, std::string_view word) {
-  const bool has_value =
-      word.starts_with("--") ? word.find('=') != std::string_view::npos : word.size() > 2;
-  if (has_value) return false;
   for (const Verb* verb : verbs) {
     for (const Argument& option : verb->options) {
       if (word == option.short_name || word == option.long_name) return option.takes_value();

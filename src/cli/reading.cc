@@ -114,7 +114,7 @@ int RunOpen(OpenArgs args) {
   }
   const std::string path = std::filesystem::absolute(args.file).string();
   const std::string browser = verbs::ShowPage(path);
-  Talk("wrote " + args.file + " (" + KibiBytes(page->text.size()) + ")" +
+  Talk("wrote " + args.file + " (" + verbs::KibiBytes(page->text.size()) + ")" +
        (browser.empty() ? "; no browser can be started here, so open it in one"
                         : ", shown by " + browser));
   if (!browser.empty()) return Ended(page->incomplete);
@@ -138,7 +138,7 @@ int RunExport(ExportArgs args) {
   const auto done = verbs::Export(args.input[0], args.to, args.file);
   if (!done.ok()) return Fail(done.status());
   for (const std::string& gap : done->gaps) Talk(gap);
-  Talk("wrote " + args.file + " (" + done->format + ", " + KibiBytes(done->bytes) + ")");
+  Talk("wrote " + args.file + " (" + done->format + ", " + verbs::KibiBytes(done->bytes) + ")");
   return Ended(done->incomplete);
 }
 

@@ -125,7 +125,7 @@ std::vector<Argument> When(verbs::RecordOptions* options) {
            Rules{.environment = "CROSSCUT_BUDGET"}},
           {"--control-steps PERCENT", &options->control_percent,
            "share of steps that run with the probes off, to check the correction",
-           Rules{.least = 0, .most = 50, .environment = "CROSSCUT_CONTROL_STEPS"}},
+           Rules{.check = Percent(50), .environment = "CROSSCUT_CONTROL_STEPS"}},
           {"--dormant", &options->dormant,
            "hook nothing until `crosscut start` asks for it, from outside"},
           {"--keep TIME", &options->keep_seconds,

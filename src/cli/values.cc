@@ -67,14 +67,16 @@ Check Mebibytes(double least, double most) {
   return check;
 }
 
-Check Percent() {
-  const auto check = [](std::string& text) -> std::string {
+Check Percent(double most) {
+  const auto check = [=](std::string& text) -> std::string {
     char* end = nullptr;
     const double percent = std::strtod(text.c_str(), &end);
     const std::string_view unit = end;
-    const bool number = end != text.c_str() && std::isfinite(percent) && percent >= 0;
+    const bool number =
+        end != text.c_str() && std::isfinite(percent) && percent >= 0 && percent <= most;
     if (!number || !(unit.empty() || unit == "%" || unit == " %")) {
-      return text + " is no percentage from 0 up; write 5% or 2.5%";
+      return text + " is no percentage from 0 " +
+             (std::isfinite(most) ? "to " + Plain(most) : "up") + "; write 5% or 2.5%";
     }
     text = Plain(percent);
     return "";

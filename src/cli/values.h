@@ -1,6 +1,7 @@
 // What values of options may be.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "src/cli/arguments.h"
@@ -18,7 +19,8 @@ Check WholeNumber(uint64_t least, uint64_t most);
 // Takes the number of a step.
 Check StepNumber();
 
-// Takes a number of percent of at least 0, with or without the sign, and leaves the plain number.
-Check Percent();
+// Takes a number of percent from 0 to `most`, with or without the sign, and leaves the plain
+// number.
+Check Percent(double most = HUGE_VAL);
 
 }  // namespace crosscut::cli

@@ -61,5 +61,14 @@ TEST(Values, APercentageLosesItsSign) {
   }
 }
 
+TEST(Values, APercentageMayHaveAMost) {
+  for (const char* text : {"0", "49.9%", "50"}) {
+    EXPECT_FALSE(Taken(Percent(50), text).starts_with(text)) << text;
+  }
+  for (const std::string text : {"50.1", "-1", "inf"}) {
+    EXPECT_EQ(Taken(Percent(50), text), text + " is no percentage from 0 to 50; write 5% or 2.5%");
+  }
+}
+
 }  // namespace
 }  // namespace crosscut::cli

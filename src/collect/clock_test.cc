@@ -49,6 +49,32 @@ TEST(Clock, AReadingsErrorHoldsForEveryEventHoweverCoarseTheCounter) {
   EXPECT_EQ(ReadingErrorNs(0, 125 / 3.0), 43);  // a tick, and the ns that are rounded
 }
 
+// The first of the tightest brackets that seven readings have.
+TEST(Clock, AReadingIsTheMiddleOfItsTightestBracket) {
+  static int read;
+  read = 0;
+  ClockInjectForTest([] {
+    constexpr uint64_t kTicks[] = {100, 130, 200, 210, 300, 310, 400, 460};
+    const int i = read++;
+    return i < 8 ? kTicks[i] : 1000 + 50 * static_cast<uint64_t>(i);
+  });
+  const ClockReading reading = ClockRead(format::kClockMonotonic);
+  ClockInjectForTest(nullptr);
+  EXPECT_EQ(reading.tick, 205u);
+  EXPECT_EQ(reading.error_ns, ReadingErrorNs(10, 1.0));
+}
+
+TEST(Clock, ItsRateIsTheOneBetweenTwoReadings) {
+  ClockInit(false);
+  const ClockReading first = ClockRead(format::kClockMonotonic);
+  usleep(20'000);
+  const ClockReading second = ClockRead(format::kClockMonotonic);
+  const auto ns = static_cast<double>(second.ns - first.ns);
+  const double rate = ns / static_cast<double>(second.tick - first.tick);
+  const double error = static_cast<double>(first.error_ns + second.error_ns) / ns;
+  EXPECT_NEAR(ClockNsPerTick() / rate, 1, 0.01 + error);
+}
+
 // The source that a program of its own has, which is asked for by `asked` (null: nothing is).
 int SourceElsewhere(const char* asked, bool secure) {
   const pid_t child = fork();

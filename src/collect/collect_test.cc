@@ -134,6 +134,17 @@ TEST_F(ChunkRingTest, FullChunksComeBackCleanInTheOrderTheyWerePushed) {
   EXPECT_EQ(ring->clean(), clean + 5);
 }
 
+TEST_F(ChunkRingTest, AChunkIsPushedOnceAndNoStrangersIs) {
+  ChunkRing* ring = NewRing(12);
+  uint64_t* chunk = ring->Claim(3, 7, false);
+  uint64_t stranger = 0;
+  ring->PushFull(&stranger);
+  for (int i = 0; i < 2; ++i) ring->PushFull(chunk);
+  uint32_t indices[12];
+  ASSERT_EQ(ring->TakeFull(indices), 1u);
+  EXPECT_EQ(ring->chunk(indices[0]), chunk);
+}
+
 // A chunk of one event, full.
 uint64_t* PushOne(ChunkRing* ring, uint32_t track) {
   uint64_t* chunk = ring->Claim(track, 7, false);
@@ -297,6 +308,22 @@ TEST_F(RecorderTest, SpansOverAHiddenPhase_StayBalanced) {
   const Found& found = tracks.begin()->second;
   EXPECT_EQ(found.events, 6u);
   EXPECT_EQ(found.depth, 0);
+}
+
+TEST_F(RecorderTest, AThreadWhoseFirstEventsAreHidden_RemembersThem) {
+  ChunkRing* ring = Record(16);
+  Recorder::Get().SetPhase(Phase::kControl, ClockNow());
+  std::thread([] {
+    crosscut_begin(kName);
+    crosscut_begin(kName);
+    Recorder::Get().SetPhase(Phase::kOn, ClockNow());
+    crosscut_end();
+    crosscut_end();
+  }).join();
+  const auto tracks = Read(*ring);
+  ASSERT_EQ(tracks.size(), 1u);
+  EXPECT_EQ(tracks.begin()->second.events, 4u);
+  EXPECT_EQ(tracks.begin()->second.depth, 0);
 }
 
 TEST_F(RecorderTest, WhatBeganHidden_GoesOnWhereItWasOnFirstThoughTheThreadMarkedNothing) {

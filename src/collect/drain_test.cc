@@ -1,165 +1,37 @@
-// The drain beside threads that record: what it puts into the log, and what it does when asked.
-#include "src/collect/drain.h"
-
+// The drain beside threads that record: what it puts into the log.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstdio>
-#include <filesystem>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "crosscut/crosscut.h"
-#include "src/base/time.h"
-#include "src/collect/test_ring.h"
-#include "src/format/log_reader.h"
+#include "src/collect/test_drain.h"
 
 namespace crosscut::record {
 namespace {
 
-using testing::CollectTest;
+using testing::DrainTest;
+using testing::Event;
+using testing::EventsIn;
+using testing::kName;
+using testing::kWordsInChunk;
+using testing::Logged;
+using testing::LoggedNames;
+using testing::MarkSpans;
+using testing::NamesIn;
+using testing::Ns;
+using testing::passes;
 using testing::SlotCounts;
-
-constexpr uint32_t kName = format::kFirstNameCode;
-constexpr size_t kWordsInChunk = format::kRingChunkWords - format::kRingChunkHeaderWords;
-
-// An event of a log: its track (0: the session's), the low bits of its tick, code and payload.
-struct Logged {
-  uint32_t track;
-  uint64_t tick;
-  std::vector<uint64_t> words;
-};
-
-std::atomic<int> starts, passes, failures;
-std::string failure;
-int failure_number;
-
-class DrainTest : public CollectTest {
- protected:
-  DrainTest() { starts = passes = failures = 0; }
-  ~DrainTest() override {
-    Recorder::Get().SetPhase(Phase::kOff, ClockNow());
-    if (drain_->running()) drain_->Quit();
-  }
-
-  std::string log() const { return dir_ + "/log"; }
-
-  void Start(DrainOptions options) {
-    StartOn(options, open(log().c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  }
-  void StartOn(DrainOptions options, int fd) {
-    ASSERT_GE(fd, 0);
-    options.identity.nonce = 9;
-    if (*options.log_name == '\0') options.log_name = "log";
-    options.on_start = [] { ++starts; };
-    options.on_pass = [] { ++passes; };
-    options.on_failure = [](const char* words, int number) {
-      ++failures;
-      failure = words;
-      failure_number = number;
-    };
-    ASSERT_EQ(drain_->Start(options, fd), 0);
-    EXPECT_TRUE(drain_->running());
-  }
-  // Recording, with names in the session stream.
-  ChunkRing* RecordAndDrain(uint64_t chunks) {
-    ChunkRing* ring = Record(chunks);
-    Recorder::Get().stream().PublishAllNames();
-    DrainOptions options;
-    options.ring = ring;
-    Start(options);
-    return ring;
-  }
-  void Flush() {
-    drain_->Ask(Drain::kFlush);
-    ASSERT_TRUE(drain_->Await(60'000));
-  }
-  void Quit() {
-    Recorder::Get().SetPhase(Phase::kOff, ClockNow());
-    drain_->Quit();
-    EXPECT_FALSE(drain_->running());
-  }
-
-  std::vector<Logged> ReadLog(bool complete = true) {
-    std::vector<Logged> out;
-    auto reader = format::LogReader::Open(log());
-    EXPECT_TRUE(reader.ok());
-    if (!reader.ok()) return out;
-    EXPECT_EQ((*reader)->complete(), complete);
-    EXPECT_TRUE((*reader)->damage().empty());
-    format::LogBatch batch;
-    for (const format::LogChunk& chunk : (*reader)->chunks()) {
-      EXPECT_TRUE((*reader)->Read(chunk, &batch).ok());
-      uint32_t track = chunk.type == format::kChunkSession ? 0 : batch.track;
-      size_t n = 0;
-      for (size_t at = 0; at < batch.words.size(); at += n) {
-        n = format::EventLength(batch.words, at);
-        const uint64_t* word = batch.words.data() + at;
-        const uint64_t code = word[0] & 0xffff;
-        if (code == format::kThread) track = static_cast<uint32_t>(word[1]);
-        Logged event = {track, word[0] >> 16, {code}};
-        event.words.insert(event.words.end(), word + 1, word + n);
-        out.push_back(event);
-      }
-    }
-    return out;
-  }
-
-  static Drain* NewDrain() {  // it stays, as rings do
-    static std::vector<std::unique_ptr<Drain>> drains;
-    return drains.emplace_back(std::make_unique<Drain>()).get();
-  }
-
-  Drain* const drain_ = NewDrain();
-};
-
-// The names that a session stream tells: text to id, and attributes by id.
-struct Names {
-  std::multimap<std::string, uint64_t> ids;
-  std::map<uint64_t, format::NameAttributes> attributes;
-};
-Names NamesIn(const std::vector<Logged>& events) {
-  Names out;
-  for (const Logged& event : events) {
-    if (event.words[0] != format::kName) continue;
-    const std::string text(reinterpret_cast<const char*>(event.words.data() + 4), event.words[3]);
-    out.ids.emplace(text, event.words[1]);
-    out.attributes[event.words[1]] = format::NameAttributes::Unpack(event.words[2]);
-  }
-  return out;
-}
-
-// Begins by name, by track.
-std::map<uint64_t, std::map<uint32_t, uint64_t>> SpansIn(const std::vector<Logged>& events) {
-  std::map<uint64_t, std::map<uint32_t, uint64_t>> out;
-  for (const Logged& event : events) {
-    if (event.words[0] >= kName) ++out[event.words[0]][event.track];
-  }
-  return out;
-}
-
-void MarkSpans(uint32_t name, uint64_t count) {
-  for (uint64_t i = 0; i < count; ++i) {
-    crosscut_begin(name);
-    crosscut_end();
-  }
-}
-
-int64_t Ns(clockid_t id) {
-  timespec t;
-  clock_gettime(id, &t);
-  return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
+using testing::SpansIn;
 
 TEST_F(DrainTest, WhatThreadsMark_StandsInTheLogWhenItQuits) {
   RecordAndDrain(32);
@@ -277,24 +149,6 @@ TEST_F(DrainTest, EachFlushAnchorsBothClocks_AndOtherPassesOneASecond) {
   for (const auto& [clock, anchors] : count) EXPECT_LE(anchors, kFlushes + 2 + seconds);
 }
 
-TEST_F(DrainTest, WhatIsAskedIsDoneOnceAndTheProgramsHooksAreCalled) {
-  RecordAndDrain(16);
-  Flush();
-  EXPECT_EQ(starts, 0);
-  drain_->Ask(Drain::kStarted);
-  ASSERT_TRUE(drain_->Await(60'000));
-  EXPECT_EQ(starts, 1);
-  drain_->Ask(Drain::kStarted | Drain::kFlush);
-  ASSERT_TRUE(drain_->Await(60'000));
-  EXPECT_EQ(starts, 2);
-  const int before = passes;
-  Flush();
-  EXPECT_GT(passes, before);
-  Quit();
-  EXPECT_EQ(starts, 2);
-  EXPECT_EQ(failures, 0);
-}
-
 TEST_F(DrainTest, ItsOwnWorkIsASpanOfOverheadOnATrackOfItsOwn) {
   RecordAndDrain(16);
   const uint64_t before = ClockNow();
@@ -303,7 +157,7 @@ TEST_F(DrainTest, ItsOwnWorkIsASpanOfOverheadOnATrackOfItsOwn) {
   const uint64_t after = ClockNow();
   Quit();
   const std::vector<Logged> events = ReadLog();
-  const Names names = NamesIn(events);
+  const LoggedNames names = NamesIn(events);
   std::set<uint64_t> spans;
   for (auto [at, end] = names.ids.equal_range("drain"); at != end; ++at) {
     const format::NameAttributes& name = names.attributes.at(at->second);
@@ -349,7 +203,7 @@ TEST_F(DrainTest, TheProcessesUseIsCountedTwiceASecond) {
   const int64_t took = Ns(CLOCK_MONOTONIC) - begin;
   Quit();
   const std::vector<Logged> events = ReadLog();
-  const Names names = NamesIn(events);
+  const LoggedNames names = NamesIn(events);
   std::map<std::string, std::vector<std::pair<uint64_t, int64_t>>> counters;
   for (const Logged& event : events) {
     if (event.words[0] != format::kCounter) continue;
@@ -398,127 +252,58 @@ TEST_F(DrainTest, CleanChunksArePreparedForWhatIsClaimedBetweenItsPasses) {
   Quit();
 }
 
-// One session after the other, by one drain: each as if it were the first.
-TEST_F(DrainTest, ALogThatCannotBeWrittenIsToldAndTheNextOneIsWritten) {
-  for (int round = 1; round <= 2; ++round) {
-    DrainOptions options;
-    options.ring = Record(32);
-    StartOn(options, open("/dev/full", O_RDWR | O_CLOEXEC));
-    MarkSpans(kName, 100);
-    Flush();
-    Flush();
-    Quit();
-    EXPECT_EQ(failures, round);
-    EXPECT_EQ(failure_number, ENOSPC);
-    EXPECT_EQ(options.ring->header()->failed_errno, uint32_t{ENOSPC});
-    EXPECT_NE(options.ring->header()->failed_at_byte, 0u);
-
-    ChunkRing* ring = RecordAndDrain(32);
-    for (int i = 0; i < 3; ++i) MarkSpans(kName + 1, 100);
-    Flush();
-    Quit();
-    EXPECT_EQ(failures, round);
-    EXPECT_EQ(ring->header()->failed_at_byte, 0u);
-    auto spans = SpansIn(ReadLog());
-    EXPECT_EQ(spans.count(kName), 0u) << "of the session before";
-    ASSERT_EQ(spans[kName + 1].size(), 1u);
-    EXPECT_EQ(spans[kName + 1].begin()->second, 300u);
-    std::filesystem::remove(log());
-  }
-}
-
-TEST_F(DrainTest, WhereTheLogWasRemovedThatIsToldOnceAndTheRingGoes) {
-  ChunkRing* ring = Record(16);
-  const std::string ring_file = dir_ + "/named";
-  fclose(fopen(ring_file.c_str(), "we"));
-  DrainOptions options;
-  options.ring = ring;
-  options.ring_name = ring_file.c_str();
-  Start(options);
-  Flush();
-  EXPECT_EQ(access(ring_file.c_str(), F_OK), 0);
-  EXPECT_EQ(ring->header()->failed_at_byte, 0);
-  unlink(log().c_str());
-  Flush();
-  Flush();
-  EXPECT_NE(access(ring_file.c_str(), F_OK), 0);
-  EXPECT_EQ(failures, 1);
-  EXPECT_EQ(failure, "log: the log was removed");
-  EXPECT_EQ(failure_number, 0);
-  EXPECT_GE(ring->header()->failed_at_byte, format::kLogHeaderBytes);
-  Quit();
-  EXPECT_EQ(failures, 1);
-  EXPECT_NE(ring->header()->state, uint64_t{format::kRingFinished});
-}
-
-TEST_F(DrainTest, AtTheEndTheRingOfARemovedRunGoesAndAllThatNothingWasRecordedInto) {
-  for (const auto& [request, removed] :
-       {std::pair(Drain::kLook, false), {Drain::kLook, true}, {Drain::kDiscard, false}}) {
-    ChunkRing* ring = Record(16);
-    const std::string ring_file = dir_ + "/named", log_file = log();
-    fclose(fopen(ring_file.c_str(), "we"));
-    DrainOptions options;
-    options.ring = ring;
-    options.ring_name = ring_file.c_str();
-    options.log_name = log_file.c_str();
-    Start(options);
-    Recorder::Get().SetPhase(Phase::kOff, ClockNow());
-    if (removed) unlink(log_file.c_str());
-    drain_->Ask(request);
+// What the one before had to do makes no difference.
+TEST_F(DrainTest, EachSessionBeginsWithAnchorsWithWhatTheProcessTakesAndWithFewChunks) {
+  for (int session = 0; session < 2; ++session) {
+    ChunkRing* ring = RecordAndDrain(1024);
+    drain_->Ask(Drain::kStarted);
     ASSERT_TRUE(drain_->Await(60'000));
-    const bool goes = removed || request == Drain::kDiscard;
-    EXPECT_EQ(access(ring_file.c_str(), F_OK) != 0, goes);
-    EXPECT_EQ(access(log_file.c_str(), F_OK) != 0, goes);
+    std::set<uint64_t> clocks;
+    for (const Event& event : EventsIn(*ring, /*of_session=*/true)) {
+      if (event.words[0] == format::kAnchor) clocks.insert(event.words[1]);
+    }
+    EXPECT_EQ(clocks, (std::set<uint64_t>{format::kClockMonotonic, format::kClockRealtime}));
+    for (int i = 0; i < 5; ++i) Flush();
+    EXPECT_LE(ring->clean(), 64u);
+    MarkSpans(kName, 20 * kWordsInChunk);
     Quit();
-    EXPECT_EQ(failures, 0);
-    EXPECT_EQ(ring->header()->state == uint64_t{format::kRingFinished}, !goes);
-    unlink(log_file.c_str());
-  }
-}
-
-TEST_F(DrainTest, WhatItLeavesStaysInTheRingAndTheLogIsNotComplete) {
-  for (const bool written_on : {true, false}) {
-    ChunkRing* ring = RecordAndDrain(16);
-    format::RingStore(ring->header()->marks_use, uint64_t{1});
-    MarkSpans(kName, 10);
-    drain_->Leave(written_on);
-    EXPECT_FALSE(drain_->running());
-    EXPECT_EQ(ring->header()->marks_use, written_on ? 0 : 1);
-    EXPECT_FALSE(ring->Drained());
-    EXPECT_EQ(SpansIn(ReadLog(false)).count(kName), 0);
+    const std::vector<Logged> events = ReadLog();
+    const LoggedNames names = NamesIn(events);
+    for (const char* name : {"crosscut.cpu_ns", "crosscut.resident_bytes"}) {
+      const uint64_t id = names.ids.find(name)->second;
+      EXPECT_TRUE(std::any_of(events.begin(), events.end(), [id](const Logged& event) {
+        return event.words[0] == format::kCounter && event.words[1] == id;
+      })) << name;
+    }
     unlink(log().c_str());
   }
 }
 
-// Whatever the program opens and closes: the log, the ring's mark, and nothing else.
-TEST_F(DrainTest, ItHasDescriptorsOfItsOwnThatStandHigh) {
-  DrainOptions options;
-  options.ring = Record(16);
-  Recorder::Get().SetPhase(Phase::kOff, ClockNow());  // it opens no files of its own then
-  options.mark = open((dir_ + "/mark").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  const int mark = options.mark;
-  Start(options);
-  EXPECT_EQ(fcntl(mark, F_GETFD), -1) << "the program's number is free";
-  rlimit limit = {};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  std::map<int, std::string> files;
-  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-    char name[32] = {};
-    FILE* const comm = fopen((task.path() / "comm").c_str(), "re");
-    if (comm == nullptr || fgets(name, sizeof name, comm) == nullptr) name[0] = '\0';
-    if (comm != nullptr) fclose(comm);
-    if (std::string(name) != "crosscut-drain\n") continue;
-    for (const auto& fd : std::filesystem::directory_iterator(task.path() / "fd")) {
-      files[std::stoi(fd.path().filename())] = std::filesystem::read_symlink(fd.path());
-    }
+// More of them than the ring has room for.
+TEST_F(DrainTest, FactsAndLongNamesAreInTheLogInTheirOrder) {
+  RecordAndDrain(16);
+  SessionStream& stream = Recorder::Get().stream();
+  const std::string longest(60'000, 'n');
+  const uint32_t id = stream.Intern(longest, 7);
+  constexpr uint64_t kFacts = 300;
+  for (uint64_t i = 0; i < kFacts; ++i) {
+    EXPECT_TRUE(stream.WriteMeta("a fact", std::string(4000 + i, 'v')));
+    if (i % 5 == 0) Flush();
   }
-  const auto least = static_cast<int>(std::min<rlim_t>(limit.rlim_cur / 2, 4096));
-  ASSERT_EQ(files.size(), 2u);
-  EXPECT_GE(files.begin()->first, least);
-  EXPECT_LT(files.rbegin()->first, least + 2);
-  EXPECT_EQ(files.begin()->second, log());
-  EXPECT_EQ(files.rbegin()->second, dir_ + "/mark");
   Quit();
+  const std::vector<Logged> events = ReadLog();
+  uint64_t next = 0;
+  for (const Logged& event : events) {
+    if (event.words[0] != format::kMeta) continue;
+    EXPECT_EQ(event.words[1], 6u);
+    EXPECT_EQ(event.words[2], 4000 + next++);
+  }
+  EXPECT_EQ(next, kFacts);
+  const LoggedNames names = NamesIn(events);
+  const auto found = names.ids.find(longest);
+  ASSERT_NE(found, names.ids.end());
+  EXPECT_EQ(found->second, id);
+  EXPECT_EQ(names.attributes.at(id).Pack(), 7u);
 }
 
 // By the clock: what is younger is there, and of the older what stands in the same chunk.

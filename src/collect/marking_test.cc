@@ -140,6 +140,69 @@ TEST_F(MarkingTest, AnAsynchronousEndIsAnInstantWithItsNumberInControlStepsToo) 
   EXPECT_EQ(key.attributes & 0xff, format::kKindText);
 }
 
+uint32_t Key(const char* text) {
+  return Recorder::Get().stream().Intern(text, format::NameAttributes{format::kKindText}.Pack());
+}
+
+// Where the clock is a function's, nothing is marked inline.
+TEST_F(MarkingTest, ARequestIsInstantsWithItsNumberAndWhatItRan) {
+  const uint32_t unnamed = Recorder::Get().stream().unnamed();
+  for (const bool may_be_inline : {false, true}) {
+    if (may_be_inline) ClockInjectForTest(nullptr);
+    int64_t one = 0, other = 0;
+    const std::vector<Event> got = Marked([&] {
+      one = crosscut_request_begin(kName);
+      other = crosscut_request_begin(7);
+      crosscut_request_end(kWide, one, 1234);
+      crosscut_request_end(kOther, other, 0);
+      crosscut_request_end(kWide, other, -1);
+      crosscut_request_end(kWide, 0, 5);  // of none
+    });
+    EXPECT_GT(one, int64_t{1} << 62);
+    EXPECT_EQ(other, one + 1);
+    const uint64_t async = Key("async"), end = Key("async end"), ran = Key("running_ns");
+    const auto first = static_cast<uint64_t>(one), second = static_cast<uint64_t>(other);
+    const std::vector<std::vector<Words>> want = {
+        {{0x04, kName}, {0x06, async, first}},
+        {{0x04, unnamed}, {0x06, async, second}},
+        {{0x04, kWide}, {0x06, end, first}, {0x06, ran, 1234}},
+        {{0x04, kOther}, {0x06, end, second}, {0x06, ran, 0}},
+        {{0x04, kWide}, {0x06, end, second}}};
+    size_t at = 0;
+    for (const std::vector<Words>& words : want) {
+      const size_t begin = at;
+      for (const Words& event : words) {
+        ASSERT_LT(at, got.size());
+        EXPECT_EQ(got[at].words, event) << at << ": " << got[at];
+        EXPECT_EQ(got[at++].tick, got[begin].tick);
+      }
+      EXPECT_TRUE(begin == 0 || got[begin].tick > got[begin - 1].tick);
+    }
+    EXPECT_EQ(at, got.size());
+  }
+}
+
+TEST_F(MarkingTest, ARequestIsMarkedInControlStepsAndNotInPauses) {
+  int64_t control = 0, paused = 1, off = 1;
+  ChunkRing* ring = Record(16);
+  std::thread([&] {
+    crosscut_instant(kName);
+    Recorder::Get().SetPhase(Phase::kControl, ClockNow());
+    control = crosscut_request_begin(kName);
+    Recorder::Get().SetPhase(Phase::kPaused, ClockNow());
+    paused = crosscut_request_begin(kName);
+    Recorder::Get().SetPhase(Phase::kOff, ClockNow());
+    off = crosscut_request_begin(kName);
+  }).join();
+  EXPECT_NE(control, 0);
+  EXPECT_EQ(paused, 0);
+  EXPECT_EQ(off, 0);
+  const std::vector<Event> got = EventsIn(*ring);
+  ASSERT_EQ(got.size(), 3u);
+  EXPECT_EQ(got[1].words, (Words{0x04, kName}));
+  EXPECT_EQ(got[2].words, (Words{0x06, Key("async"), static_cast<uint64_t>(control)}));
+}
+
 TEST_F(MarkingTest, IdsOfFlowsAreNotGivenTwice) {
   const uint64_t first = crosscut_flow_id();
   EXPECT_EQ(crosscut_flow_id(), first + 1);

@@ -82,8 +82,6 @@ void Recorder::AfterFork(void (*on_first_event)()) {
   states_.AfterFork();
   stream_.AfterFork();
   parked_count_ = 0;
-  parked_room_ = 0;
-  parked_ = nullptr;
   next_track_.store(1);
   ForgetThisThread();
   first_event_.store(on_first_event);

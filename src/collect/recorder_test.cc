@@ -299,6 +299,9 @@ TEST_F(RecorderTest, AForkedChildsFirstEventIsToldOnce) {
     for (int i = 0; i < 3; ++i) crosscut_begin(kName);
     good = good && first_events == 1 && Recorder::Get().ring() == nullptr;
     good = good && Recorder::Get().NewTrack() == 1;  // tracks count from the beginning
+    ChunkRing* const own = NewRing(16);  // for which there is what its parent's ring had
+    const size_t mapped = MappedBytes();
+    good = good && Recorder::Get().BeginSession(own, 4 << 20) && MappedBytes() == mapped;
     Recorder::Get().AfterFork(nullptr);
     good = good && !crosscut_recording();
     _exit(good ? 0 : 1);
@@ -335,7 +338,84 @@ TEST_F(RecorderTest, WhatIsMarkedWhenItsThreadIsOverIsLostAndCounted) {
   EXPECT_EQ(testing::EventsIn(*ring).size(), 1u);
   EXPECT_EQ(SlotCounts(*ring), 1u);
 }
+
+// Until then other keys' destructors record as ever.
+TEST_F(RecorderTest, WhatIsMarkedInTheFirstRoundsOfItsThreadsEndIsWritten) {
+  static int rounds;
+  static pthread_key_t key;
+  rounds = 0;
+  ASSERT_EQ(pthread_key_create(&key,
+                               [](void* value) {
+                                 crosscut_instant(kName);
+                                 if (++rounds < 2) pthread_setspecific(key, value);
+                               }),
+            0);
+  ChunkRing* ring = Record(16);
+  std::thread([] {
+    pthread_setspecific(key, &rounds);
+    crosscut_instant(kName);
+  }).join();
+  pthread_key_delete(key);
+  EXPECT_EQ(testing::EventsIn(*ring).size(), 3u);
+  EXPECT_EQ(SlotCounts(*ring), 0u);
+}
 #endif
+
+void FillUp(ChunkRing* ring) {
+  while (SlotCounts(*ring) == 0) crosscut_instant(kName);
+}
+
+void EmptyFull(ChunkRing* ring) {
+  std::vector<uint32_t> full(ring->chunk_count());
+  full.resize(ring->TakeFull(full.data()));
+  for (const uint32_t index : full) ring->Recycle(index);
+}
+
+TEST_F(RecorderTest, TheSlotOfAThreadThatHasToldItsLossesIsFreeAgainWhenItEnds) {
+  for (const bool tells : {true, false}) {
+    ChunkRing* ring = Record(6);
+    std::thread([&] {
+      crosscut_begin(kName);
+      FillUp(ring);
+      if (!tells) return;
+      EmptyFull(ring);
+      crosscut_instant(kName);
+    }).join();
+    size_t taken = 0;
+    for (size_t i = 0; i < format::kRingDropSlots; ++i) {
+      const format::RingDropSlot& slot = ring->drop_slots()[i];
+      taken += slot.track != 0 || slot.count != 0 || slot.reason != 0 ? 1 : 0;
+    }
+    EXPECT_EQ(taken, tells ? 0u : 1u);
+    EXPECT_EQ(SlotCounts(*ring), tells ? 0u : 1u);
+  }
+}
+
+TEST_F(RecorderTest, WhatAThreadOwesInOneSessionIsForgottenInTheNext) {
+  ChunkRing *full = Record(6), *next = nullptr;
+  uint64_t on = 0;
+  std::thread([&] {
+    crosscut_begin(kName);
+    FillUp(full);
+    crosscut_end();
+    for (int i = 0; i < 2; ++i) crosscut_begin(kName);
+    Recorder::Get().SetPhase(Phase::kOff, ClockNow());
+    next = Record(16);
+    crosscut_instant(kName);
+    Recorder::Get().SetPhase(Phase::kControl, ClockNow());
+    crosscut_begin(kName);
+    on = ClockNow();
+    Recorder::Get().SetPhase(Phase::kOn, on);
+    crosscut_end();
+  }).join();
+  const auto got = testing::EventsIn(*next);
+  ASSERT_EQ(got.size(), 3u);
+  EXPECT_EQ(got[0].words, (testing::Words{format::kInstant, kName}));
+  EXPECT_EQ(got[1].words, testing::Words{kName});
+  EXPECT_EQ(got[1].tick, on & format::kTickMask);
+  EXPECT_EQ(got[2].words, testing::Words{format::kEnd});
+  EXPECT_EQ(SlotCounts(*next), 0u);
+}
 
 // A thread that had to use the slot of all leaves what others have counted there.
 TEST_F(RecorderTest, TheSlotOfAllLossesStaysThoughAThreadThatUsedItEnds) {
@@ -349,10 +429,7 @@ TEST_F(RecorderTest, TheSlotOfAllLossesStaysThoughAThreadThatUsedItEnds) {
     for (; shared.count == 0 && marked < 1'000'000; ++marked) crosscut_instant(kName);
     EXPECT_EQ(shared.count, 1u);
     CountShared(format::kDropMemory, 5);
-    std::vector<uint32_t> full(ring->chunk_count());
-    full.resize(ring->TakeFull(full.data()));
-    ASSERT_FALSE(full.empty());
-    for (const uint32_t index : full) ring->Recycle(index);
+    EmptyFull(ring);
     crosscut_instant(kName);
   }).join();
   EXPECT_EQ(shared.count, 6u);

@@ -212,6 +212,38 @@ TEST_F(RingTest, NobodyLooksBehindItsLastChunk) {
   if (page == behind) munmap(behind, kPageBytes);
 }
 
+TEST_F(RingTest, ItsHeaderSaysHowItIsMadeAndItsTablesHaveRoomForAllChunks) {
+  constexpr uint32_t kChunks = 4096;
+  const size_t counted = MappedBytes();
+  ChunkRing ring;
+  ASSERT_EQ(Create(&ring, kChunks), 0);
+  const format::RingHeader& header = *ring.header();
+  EXPECT_EQ(header.version, format::kFormatVersion);
+  EXPECT_EQ(header.header_bytes, format::kRingHeaderBytes);
+  EXPECT_EQ(header.chunk_count, kChunks);
+  EXPECT_EQ(header.first_fill, 1);
+  EXPECT_EQ(header.next_fill, 1);
+  for (const uint64_t fill : {1, 2}) {
+    EXPECT_EQ(format::ChunkFill(ring.Claim(1, 1, false)[format::kChunkState]), fill);
+    EXPECT_EQ(header.next_fill, fill + 1);
+  }
+  // A word and a link of each, and a bit.
+  EXPECT_GE(MappedBytes() - counted, size_t{kChunks} * (8 + 4) + kChunks / 8);
+  ring.Unmap();
+}
+
+TEST_F(RingTest, PagesAreTakenWhole) {
+  const std::pair<size_t, size_t> kAll[] = {
+      {1, 1}, {kPageBytes - 1, 1}, {kPageBytes, 1}, {kPageBytes + 1, 2}, {2 * kPageBytes, 2}};
+  for (const auto& [bytes, pages] : kAll) {
+    const size_t counted = MappedBytes();
+    void* const memory = MapPages(bytes);
+    EXPECT_EQ(MappedBytes() - counted, pages * kPageBytes) << bytes;
+    UnmapPages(memory, bytes);
+    EXPECT_EQ(MappedBytes(), counted) << bytes;
+  }
+}
+
 TEST_F(RingTest, PagesThatWereGivenBackAreNotMapped) {
   const long before = MappedPages();
   const size_t counted = MappedBytes();

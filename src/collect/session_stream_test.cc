@@ -40,6 +40,15 @@ class SessionStreamTest : public CollectTest {
     words->resize(from + (text.size() + 7) / 8);
     memcpy(words->data() + from, text.data(), text.size());
   }
+  // Names that the ring says are missing.
+  static uint64_t MissingNames(const ChunkRing& ring) {
+    uint64_t count = 0;
+    for (size_t i = 0; i < format::kRingDropSlots; ++i) {
+      const format::RingDropSlot& slot = ring.drop_slots()[i];
+      if (slot.track != 0 && slot.reason == format::kDropNames) count += slot.count;
+    }
+    return count;
+  }
   static Words NameWords(uint64_t id, uint64_t attributes, const std::string& text) {
     Words words = {format::kName, id, attributes, text.size()};
     Append(&words, text);
@@ -78,11 +87,7 @@ TEST_F(SessionStreamTest, ANameWithoutRoomCountsUntilTheDrainHasIt) {
     EXPECT_TRUE(event.words[0] != format::kName || event.words[1] < first) << "in their order";
   }
   const auto counted = [&] {
-    uint64_t count = 0;
-    for (size_t i = 0; i < format::kRingDropSlots; ++i) {
-      const format::RingDropSlot& slot = ring->drop_slots()[i];
-      if (slot.track != 0 && slot.reason == format::kDropNames) count += slot.count;
-    }
+    const uint64_t count = MissingNames(*ring);
     EXPECT_EQ(SlotCounts(*ring), count);
     return count;
   };
@@ -107,6 +112,21 @@ TEST_F(SessionStreamTest, ANameWithoutRoomCountsUntilTheDrainHasIt) {
   const std::vector<Event> session = EventsIn(*ring, true);
   EXPECT_EQ(session.back().words, NameWords(last, 3, fourth));
   EXPECT_EQ(session[session.size() - 2].words[1], third);
+}
+
+TEST_F(SessionStreamTest, EachRingSaysHowManyNamesItLacks) {
+  RecordNames();
+  (void)stream().Intern(Text(49'121), 0);
+  (void)stream().Intern(Text(30), 0);
+  for (int i = 0; i < 3; ++i) {
+    ChunkRing* ring = RecordNames();
+    const uint32_t first = stream().TakeUnpublished();
+    stream().Published(/*written=*/false);
+    ASSERT_NE(first, 0u);
+    const uint32_t missing = stream().names().count() - (first - Names::kFirstId);
+    EXPECT_GE(missing, 2u);
+    EXPECT_EQ(MissingNames(*ring), missing) << i;
+  }
 }
 
 TEST_F(SessionStreamTest, FactsAndEventsAreWrittenAsTheyAreGivenOrNotAtAll) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <random>
 #include <set>
+#include <utility>
 
 namespace crosscut::compare {
 namespace {
@@ -37,6 +38,10 @@ TEST(MovedLines, AreFoundBelowWhatWasInserted) {
       ElementsAre("a.py:9 f>a.py:10 f", "a.py:10 f>a.py:11 f"));
   EXPECT_THAT(Matched({{"a.py:9 f", 100}}, {{"a.py:12 f", 130}}),
               ElementsAre("a.py:9 f>a.py:12 f"));
+  // By less than half as much time as differs where they stand.
+  for (const auto& [ns, moved] : {std::pair{299, true}, {300, false}, {34, true}, {33, false}}) {
+    EXPECT_EQ(Matched({{"a.py:9 f", 100}}, {{"a.py:12 f", ns}}).size(), moved ? 1u : 2u) << ns;
+  }
   // What was inserted takes time itself.
   EXPECT_THAT(Matched({{"a.py:9 f", 50}, {"a.py:10 f", 50}},
                       {{"a.py:9 f", 50}, {"a.py:10 f", 15}, {"a.py:11 f", 50}}),

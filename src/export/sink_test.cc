@@ -91,6 +91,28 @@ TEST_F(SinkTest, LeavesALinkALinkAndWritesWhereItLeads) {
   EXPECT_EQ(Entries(), 4U);
 }
 
+// As many as the kernel follows.
+TEST_F(SinkTest, FollowsFortyLinksToWhereNothingIsYet) {
+  const auto link = [&](int i) { return dir_ / ("l" + std::to_string(i)); };
+  fs::create_symlink("absent", link(1));
+  for (int i = 2; i <= 41; ++i) fs::create_symlink(link(i - 1), link(i));
+  ASSERT_TRUE(Write(link(40)).ok());
+  EXPECT_EQ(Read("absent"), "new");
+  fs::remove(dir_ / "absent");
+  EXPECT_FALSE(Write(link(41)).ok());
+  EXPECT_EQ(Entries(), 41U);
+}
+
+TEST_F(SinkTest, LeavesAFileWithTwoNamesEmptyWhereNothingIsWritten) {
+  Put("a", "old");
+  fs::create_hard_link(dir_ / "a", dir_ / "b");
+  auto sink = OpenSink(At("a"));
+  ASSERT_TRUE(sink.ok());
+  EXPECT_TRUE((*sink)->Close().ok());
+  EXPECT_TRUE(fs::exists(dir_ / "b"));
+  EXPECT_EQ(Read("b"), "");
+}
+
 TEST_F(SinkTest, WritesAFileWithTwoNamesWhereItIsButNotBeforeTheEnd) {
   Put("a", "old and longer");
   fs::create_hard_link(dir_ / "a", dir_ / "b");

@@ -369,5 +369,16 @@ TEST(StepBudget, KeepsAPartOfTheRunsOfAProcessWithMoreRoom) {
   EXPECT_NEAR(fewer, 20'000 * (0.3 - 0.075), 300);
 }
 
+// 160 of 24 steps, then of 96.
+TEST(StepBudget, RunsAreLongerBehindTheFirst) {
+  for (uint64_t step = 0; step < 10'000; ++step) {
+    const StepBudget::StepRun run = StepBudget::RunOf(step);
+    const bool late = step >= 3'840;
+    EXPECT_EQ(run.steps, late ? 96u : 24u);
+    EXPECT_EQ(run.number, late ? 160 + (step - 3'840) / 96 : step / 24);
+    EXPECT_EQ(run.begins, step % run.steps == 0) << step;
+  }
+}
+
 }  // namespace
 }  // namespace crosscut::record

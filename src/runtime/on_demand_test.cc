@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <climits>
 #include <cstddef>
 #include <cstdlib>
@@ -210,6 +211,35 @@ TEST_F(OnDemandTest, AWindowOfImpossibleLength_GoesOnUntilItIsStopped) {
     EXPECT_EQ(crosscut_active(), 1);
     Await(header, Ask(header, format::kRequestStop, kAtOnce));
     EXPECT_EQ(RingLoad(header->answer), 0u);
+  });
+}
+
+TEST_F(OnDemandTest, AWindowEndsAfterItsTimeWhetherStepsAreMadeOrNot) {
+  InChild([](RingHeader* header) {
+    constexpr uint64_t kLimitNs = 50'000'000;
+    enum { kNone, kOne, kMany };
+    for (const int steps : {kNone, kMany, kOne}) {
+      const auto begin = std::chrono::steady_clock::now();
+      RingStore(header->control.at_step, steps == kOne ? RingLoad(header->control.steps) : kAtOnce);
+      RingStore(header->control.step_count, uint64_t{0});
+      RingStore(header->control.limit_ns, kLimitNs);
+      const uint32_t word = ((RingLoad(header->request) >> 8) + 1) << 8 | format::kRequestStart;
+      RingStore(header->request, word);
+      syscall(SYS_futex, &header->request, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+      if (steps == kOne) {
+        usleep(10'000);  // the library's thread has nothing to wait for until that step
+        crosscut_step(0);
+      }
+      Await(header, word);
+      EXPECT_EQ(RingLoad(header->answer), 0u);
+      const uint64_t window = RingLoad(header->control.window_begun);
+      while (RingLoad(header->control.window_ended) != window) {
+        if (steps == kMany) crosscut_step(0);
+        usleep(1000);
+      }
+      EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::nanoseconds(kLimitNs));
+      EXPECT_EQ(crosscut_active(), 0);
+    }
   });
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 
 namespace crosscut::record {
@@ -167,6 +168,34 @@ TEST(StepPlan, GivesShortProgramsEveryLevel) {
   for (uint64_t step = 42; step < 438; step += StepPlan::kEarlyBlockSteps)
     ++blocks[plan.LevelOf(step)];
   EXPECT_EQ(blocks[format::kLevelControl], 24);
+}
+
+// Whatever is built, processes of one job agree: these are of another computation, in Python, by
+// the words of plan.h.
+TEST(StepPlan, IsTheSameInEveryBuild) {
+  const struct {
+    uint64_t seed;
+    const char *plan, *first;
+    uint64_t hash;  // FNV-1a of the first 20,000
+  } kAll[] = {{7, "control=5,operators=10,everything=2",
+               "333333111333111111000111111111111000111222333111111111111000", 0xa18d22befff30891},
+              {UINT64_MAX, "control=5,operators=10,everything=2",
+               "333333111333111111111000111222111111111000111111111000333111", 0x29ca3cab661c2ee3},
+              {7, "control=45,boundary=30,everything=25",
+               "333333111000111333111000111111111111111000111111333000333333", 0xf7c7402b3bf2a470},
+              {1, "control=5,everything=95",
+               "333333333333333333333000333333000333333333333333333333333000", 0x671358f45b919c6d}};
+  for (const auto& [seed, plan, first, hash] : kAll) {
+    const StepPlan levels = PlanOf(seed, plan);
+    std::string text;
+    for (uint64_t step = 0; step < 20'000; ++step) {
+      text += static_cast<char>('0' + levels.LevelOf(step));
+    }
+    EXPECT_EQ(text.substr(0, 60), first) << plan;
+    uint64_t is = 0xcbf29ce484222325;
+    for (const char level : text) is = (is ^ static_cast<unsigned char>(level)) * 0x100000001b3;
+    EXPECT_EQ(is, hash) << plan;
+  }
 }
 
 }  // namespace

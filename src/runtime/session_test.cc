@@ -1,11 +1,13 @@
 // The session's state machine, through the C API, against a model of it.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <random>
 #include <string>
 #include <thread>
@@ -330,6 +332,47 @@ TEST_F(SessionTest, WithoutANumberTheMemoryIsTheDefault) {
   EXPECT_EQ((*run)->processes().at(0)->info().ring.chunk_count, (48u << 20) / (64u << 10));
   crosscut_stop();
   EXPECT_NE(FactsOf(run_).find(std::to_string(64 << 20)), std::string::npos);
+}
+
+// Three quarters of 4 MiB are 48 chunks, and its header is as long as one.
+TEST_F(SessionTest, ARingHasWhatTheLimitOfFilesLeavesAndSaysSo) {
+  const auto holds = [&](uint64_t limit, uint64_t chunks, const std::string& note) {
+    std::filesystem::create_directory(run_);
+    std::ofstream(run_ + "/run.json") << R"({"seed":1,"ring_dir":")" << dir_ << "\"}";
+    const pid_t child = fork();
+    if (child == 0) {
+      const rlimit most = {limit, limit};
+      setrlimit(RLIMIT_FSIZE, &most);
+      if (crosscut_start(&options_) != CROSSCUT_OK) _exit(note == crosscut_error() ? 0 : 2);
+      const auto run = crosscut::format::RunReader::Open(run_);
+      if (!run.ok() || (*run)->processes().size() != 1) _exit(3);
+      const uint64_t has = (*run)->processes()[0]->info().ring.chunk_count;
+      crosscut_stop();
+      const std::string facts = FactsOf(run_);
+      const bool told = facts.find("ring_note") != std::string::npos;
+      _exit(has != chunks                           ? 4
+            : told != !note.empty()                 ? 5
+            : facts.find(note) == std::string::npos ? 6
+                                                    : 0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    std::filesystem::remove_all(run_);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -status;
+  };
+  constexpr uint64_t kChunk = 64 << 10;
+  const auto note = [&](int chunks) {
+    return std::to_string(chunks * 64) + " KiB instead of 3072 KiB: " + dir_ +
+           " takes files only up to the limit of their size (ulimit -f)";
+  };
+  EXPECT_EQ(holds(49 * kChunk, 48, ""), 0);
+  EXPECT_EQ(holds(49 * kChunk - 1, 47, note(47)), 0);
+  EXPECT_EQ(holds(48 * kChunk, 47, note(47)), 0);
+  EXPECT_EQ(holds(9 * kChunk, 8, note(8)), 0);
+  EXPECT_EQ(holds(9 * kChunk - 1, 0,
+                  "cannot make a ring: File too large in /dev/shm, File too large in the run "
+                  "directory"),
+            0);
 }
 
 TEST_F(SessionTest, AThreadIsDisarmedOnceTheRecordingEnded) {

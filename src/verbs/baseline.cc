@@ -150,7 +150,7 @@ Result<Output> ListBaselines() {
     line.resize(std::max(width, line.size()) + 2, ' ');
     out.text += line + (there ? LocalTime(int64_t{facts.st_mtime} * 1'000'000'000) : "") + "  " +
                 std::to_string(inputs) + (inputs == 1 ? " run" : " runs") + "  " +
-                std::to_string((BytesIn(PathOf(name)) + 1023) / 1024) + " KiB\n";
+                KibiBytes(BytesIn(PathOf(name))) + "\n";
   }
   return out;
 }

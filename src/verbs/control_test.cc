@@ -505,6 +505,7 @@ TEST_F(ControlTest, WhoCountsNoStepsIsStoppedOnceTheOthersHaveMadeTheirs) {
   none.Serve(0);
   ControlOptions options = Options(Action::kStart);
   options.steps = 5;
+  options.timeout = 3600;  // for nothing: nobody may wait for it
   auto told = Do(options);
   EXPECT_EQ(told["p1"].end_step, told["p1"].first_step + 5);
   EXPECT_TRUE(told["p2"].ended);

@@ -1,4 +1,5 @@
 // What is made of files and of runs: imports, baselines; in which format a report is written.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "src/verbs/diff.h"
 #include "src/verbs/import.h"
 #include "src/verbs/report.h"
+#include "src/verbs/runs.h"
 
 namespace crosscut::verbs {
 namespace {
@@ -137,6 +139,19 @@ TEST_F(FilesTest, ABaselineHasCopiesOfItsRunsUnderItsName) {
   EXPECT_FALSE(fs::exists(".crosscut/baselines/main"));
   fs::create_directories(".crosscut/baselines/empty");
   EXPECT_THAT(Expanded("empty"), ElementsAre(HasSubstr("the baseline holds no run; save it anew")));
+}
+
+TEST_F(FilesTest, ABaselinesFolderIsAsTheMaskLeavesItAndItsTimeIsTold) {
+  const mode_t mask = umask(0);
+  ASSERT_TRUE(SaveBaseline("main", {"a.txt"}).ok());
+  umask(mask);
+  struct stat facts;
+  ASSERT_EQ(stat(".crosscut/baselines/main", &facts), 0);
+  EXPECT_EQ(facts.st_mode & 07777, 0777u);
+  const timespec times[] = {{0, 0}, {2'000'000'000, 0}};
+  ASSERT_EQ(utimensat(AT_FDCWD, ".crosscut/baselines/main", times, 0), 0);
+  EXPECT_EQ(ListBaselines()->text,
+            "main  " + LocalTime(2'000'000'000'000'000'000) + "  1 run  1 KiB\n");
 }
 
 TEST_F(FilesTest, ABaselinesNameIsNoPathAndNoOption) {

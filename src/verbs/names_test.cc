@@ -228,6 +228,10 @@ TEST_F(NamesTest, WhyACommandCannotBeStartedAsExecvpSees) {
             "local lies in this folder, not in PATH; type: crosscut record ./local -x");
   EXPECT_EQ(problem({"./orphan"}, ENOENT),
             "./orphan: /no/such/shell, which its first line names, is not there");
+  // The kernel takes so much of a first line.
+  Write(At("long"), "#!" + std::string(300, 'l') + "\n", 0755);
+  EXPECT_EQ(problem({"./long"}, ENOENT),
+            "./long: " + std::string(254, 'l') + ", which its first line names, is not there");
   EXPECT_EQ(problem({"./orphaned"}, ENOENT), "./orphaned: the loader that it names is not there");
   EXPECT_EQ(problem({"./orphaned"}, ENOEXEC), "./orphaned: Exec format error");
 }
@@ -273,6 +277,7 @@ TEST_F(NamesTest, RunsAreListedTheNewestFirst) {
             "1970-01-01 00:00:02     -          0  empty     a                  \n"
             "1970-01-01 00:00:02     -          0  empty     b                  \n"
             "1970-01-01 00:00:01     -          0  empty     old                \n");
+  EXPECT_EQ(Runs(".", static_cast<int>(text.find('\n')))->text, text) << "they fit";
   // Lines are cut to so many columns, the last of which says so.
   std::istringstream cut(Runs(".", 24)->text), whole(text);
   for (std::string line, all; std::getline(cut, line) && std::getline(whole, all);) {

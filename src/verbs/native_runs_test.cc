@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "src/base/process.h"
+#include "src/base/time.h"
 #include "src/import/native/native_test_run.h"
+#include "src/report/numbers.h"
 #include "src/verbs/cut.h"
 #include "src/verbs/info.h"
 #include "src/verbs/report.h"
@@ -20,6 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using import::Words;
+using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -30,9 +33,12 @@ class NativeRuns : public import::Native {
     setenv("TZ", "UTC", 1);
     tzset();
   }
-  // Of a process that is stopped, or alive as this one, or was killed.
-  void Add(const std::string& key, bool stopped, bool alive = false) {
-    Words session = Session(), main;
+  // Of a process that is stopped, or alive as this one, or was killed; which began at `from`.
+  void Add(const std::string& key, bool stopped, bool alive = false, uint64_t from = 0) {
+    Words session, main;
+    session.At(from, format::kStart, {TickOf(from)});
+    session.At(from, format::kAnchor, {format::kClockMonotonic, TickOf(from), from, 10});
+    session.At(1000, format::kAnchor, {format::kClockMonotonic, TickOf(1000), 1000, 20});
     session.Name(0x100, "work", import::Attributes(format::kKindSpan, format::kLayerNative));
     if (stopped) session.At(3000, format::kStop, {format::kStopAsked});
     main.Thread(0, 1, format::kThreadIsMain).At(500, 0x100).At(2500, format::kEnd);
@@ -72,6 +78,21 @@ std::map<std::string, std::string> Cells(const std::string& head, const std::str
   return cells;
 }
 
+// The cells of each line by the name of its run.
+std::map<std::string, std::map<std::string, std::string>> Listed(const fs::path& all) {
+  const auto listed = Runs(all.string(), 0);
+  EXPECT_TRUE(listed.ok()) << listed.status().message();
+  std::istringstream lines(listed->text);
+  std::string head;
+  EXPECT_TRUE(std::getline(lines, head));
+  std::map<std::string, std::map<std::string, std::string>> cells;
+  for (std::string line; std::getline(lines, line);) {
+    auto one = Cells(head, line);
+    cells[fs::path(one["run"]).filename()] = one;
+  }
+  return cells;
+}
+
 // The states of a run by those of its processes.
 TEST_F(NativeRuns, AreListedByWhatTheirProcessesDo) {
   const fs::path all = fs::path(folder_.path()) / "all";
@@ -96,7 +117,8 @@ TEST_F(NativeRuns, AreListedByWhatTheirProcessesDo) {
   };
   for (const auto& [name, processes, took, count, state] : kAll) {
     for (size_t i = 0; i < processes.size(); ++i) {
-      Add("p" + std::to_string(i), processes[i].first, processes[i].second);
+      const uint64_t from = i == 0 || processes.size() == 1 ? 0 : 200;
+      Add("p" + std::to_string(i), processes[i].first, processes[i].second, from);
     }
     if (name == std::string("wrong")) std::ofstream(dir_ / "run.json") << "{\"format\": 99}";
     fs::create_directory(all / name);
@@ -106,16 +128,9 @@ TEST_F(NativeRuns, AreListedByWhatTheirProcessesDo) {
       if (file.path().extension() == ".crosscut") fs::remove(file.path());
     }
   }
-  const auto listed = Runs(all.string(), 0);
-  ASSERT_TRUE(listed.ok()) << listed.status().message();
-  std::istringstream lines(listed->text);
-  std::string head;
-  ASSERT_TRUE(std::getline(lines, head));
-  std::map<std::string, std::map<std::string, std::string>> cells;
-  for (std::string line; std::getline(lines, line);) {
-    auto one = Cells(head, line);
-    cells[fs::path(one["run"]).filename()] = one;
-  }
+  const int64_t before = base::RealtimeNs();
+  auto cells = Listed(all);
+  const int64_t after = base::RealtimeNs();
   EXPECT_EQ(cells.size(), std::size(kAll));
   for (const auto& [name, processes, took, count, state] : kAll) {
     auto& one = cells[name];
@@ -126,6 +141,12 @@ TEST_F(NativeRuns, AreListedByWhatTheirProcessesDo) {
     EXPECT_EQ(one["began"], "1970-01-01 00:00:00");
     EXPECT_EQ(one["command"], "python 'a b.py'");
   }
+  // What goes on took as long as it goes on; a clock that was set back makes no time.
+  EXPECT_THAT(cells["recording"]["took"],
+              AnyOf(report::FormatNs(before - 7), report::FormatNs(after - 7)));
+  std::ofstream(all / "recording/run.json")
+      << "{\"format\": 1, \"started_realtime_ns\": " << after + 3'600'000'000'000 << "}";
+  EXPECT_EQ(Listed(all)["recording"]["took"], "0 ns");
 }
 
 TEST_F(NativeRuns, AreToldWithoutAnalysis) {

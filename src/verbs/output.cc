@@ -157,6 +157,8 @@ std::string NameOfCopy(const std::string& prefix, const std::string& path) {
   return prefix + name.substr(left_out);
 }
 
+std::string KibiBytes(uint64_t bytes) { return std::to_string((bytes + 1023) / 1024) + " KiB"; }
+
 bool IsStandardOutput(const std::string& path) { return exporting::IsStandardOutput(path); }
 
 }  // namespace crosscut::verbs

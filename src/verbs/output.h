@@ -65,6 +65,8 @@ class NewFolder {
 // What a copy of the input at `path`, a link to it included, is called in a folder of several: the
 // prefix, and as much of the end of its name as fits.
 std::string NameOfCopy(const std::string& prefix, const std::string& path);
+// "3 KiB": the last one may be begun.
+std::string KibiBytes(uint64_t bytes);
 // Whether OpenOutput writes to this process's stdout there.
 bool IsStandardOutput(const std::string& path);
 

@@ -21,7 +21,8 @@ class OutputTest : public ::testing::Test {
     dir_ = mkdtemp(name.data());
     Put("trace.json");
     fs::create_directory(dir_ / "run");
-    for (const char* part : {"run.json", "12-0.crosscut", "12-0.demo-0.xplane.pb", "0-a.json"}) {
+    for (const char* part :
+         {"run.json", "12-0.crosscut", "12-0.demo-0.xplane.pb", "0-a.json", "9"}) {
       Put(std::string("run/") + part);
     }
   }
@@ -55,7 +56,7 @@ TEST_F(OutputTest, IsNeverWhatItIsMadeOfByAnyName) {
 }
 
 TEST_F(OutputTest, IsNoPartOfARunThatItIsMadeOf) {
-  for (const char* part : {"run.json", "12-0.crosscut", "12-0.demo-0.xplane.pb", "0-a.json"}) {
+  for (const char* part : {"run.json", "12-0.crosscut", "12-0.demo-0.xplane.pb", "0-a.json", "9"}) {
     ExpectRefused(std::string("run/") + part);
   }
 }
@@ -64,6 +65,7 @@ TEST_F(OutputTest, MayLieInTheRunAndTakeAnEarliersPlace) {
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(Write("run/report.html").ok());
     EXPECT_EQ(Read("run/report.html"), "output");
+    EXPECT_TRUE(Write("run/a1").ok());
   }
   ASSERT_TRUE(Write("fresh").ok());
 }
@@ -84,6 +86,13 @@ TEST_F(OutputTest, NamesOfCopiesFitAndKeepTheirEnd) {
   EXPECT_EQ(NameOfCopy("0-", longest), "0-" + std::string(248, 'a') + ".json");
   const std::string umlauts = "a\u00e4" + std::string(252, 'b');
   EXPECT_EQ(NameOfCopy("0-", umlauts), "0-" + std::string(252, 'b'));
+}
+
+TEST(KibiBytes, CountTheOneThatIsBegun) {
+  const std::pair<uint64_t, const char*> kAll[] = {{0, "0 KiB"},    {1, "1 KiB"},
+                                                   {1024, "1 KiB"}, {1025, "2 KiB"},
+                                                   {2048, "2 KiB"}, {2049, "3 KiB"}};
+  for (const auto& [bytes, text] : kAll) EXPECT_EQ(KibiBytes(bytes), text);
 }
 
 std::vector<std::string> NamesIn(const std::string& folder) {
@@ -111,6 +120,26 @@ TEST_F(OutputTest, AFolderIsThereWhenItIsWholeAndElseNothing) {
   EXPECT_NE(second.message().find("/run: File exists; name a folder"), std::string_view::npos);
   EXPECT_FALSE(NewFolder::For(At("made/run"), {.mode = 0700}).ok());
   EXPECT_EQ(NamesIn(At("made/run")), std::vector<std::string>{"log"});
+}
+
+TEST_F(OutputTest, AFolderKeepsNothingOpenAndSaysWhyItCannotBeMade) {
+  const auto open_files = [] { return NamesIn("/proc/self/fd").size(); };
+  const size_t before = open_files();
+  EXPECT_TRUE(NewFolder::For(At("made"), {.mode = 0700})->Place().ok());
+  EXPECT_EQ(NewFolder::For(At("no/run"), {.mode = 0700}).status().message(),
+            At("no/run") + ": No such file or directory");
+  EXPECT_TRUE(NewFolder::For("/", {.mode = 0700}).status().message().starts_with("/: File exists"));
+  EXPECT_EQ(open_files(), before);
+}
+
+TEST_F(OutputTest, AFolderIsPlacedWhereItWasBegunThoughThatWasRenamed) {
+  fs::create_directory(At("made"));
+  auto folder = NewFolder::For(At("made/run"), {.mode = 0700});
+  ASSERT_TRUE(folder.ok());
+  fs::rename(At("made"), At("moved"));
+  std::ofstream(folder->path() + "/log") << "one";
+  EXPECT_TRUE(folder->Place().ok());
+  EXPECT_EQ(Read("moved/run/log"), "one");
 }
 
 TEST_F(OutputTest, AFolderMayTakeThePlaceOfAnother) {

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
 
 namespace crosscut::verbs {
@@ -120,6 +121,25 @@ TEST_F(ProbePluginsTest, ACacheThatCannotBeWrittenOrReadHarmsNothing) {
   EXPECT_THAT(ProbePlugins({At("good.so")}, {At("checker"), At("cache")}).sentences, IsEmpty());
 }
 
+TEST_F(ProbePluginsTest, ACheckerThatIsKilledHasNoAnswer) {
+  Write("checker", "#!/bin/sh\necho so far; kill -9 $$\n");
+  const ProbedPlugins probed = ProbePlugins({At("bad.so")}, Ours());
+  EXPECT_THAT(probed.good, ElementsAre(At("bad.so")));
+  EXPECT_THAT(probed.sentences, ElementsAre(HasSubstr("could not be tried beforehand (so far)")));
+}
+
+TEST_F(ProbePluginsTest, InAFolderThatOthersMayWriteNothingIsRemembered) {
+  std::filesystem::create_directories(At("cache/crosscut"));
+  for (const mode_t mode : {0720, 0702}) {
+    chmod(At("cache/crosscut").c_str(), mode);
+    ProbePlugins({At("bad.so")}, Ours());
+    EXPECT_FALSE(std::filesystem::exists(Ours().cache));
+  }
+  chmod(At("cache/crosscut").c_str(), 0750);
+  ProbePlugins({At("bad.so")}, Ours());
+  EXPECT_TRUE(std::filesystem::exists(Ours().cache));
+}
+
 TEST_F(ProbePluginsTest, OthersAnswersSayNothing) {
   ProbePlugins({At("bad.so")}, Ours());
   ASSERT_TRUE(std::filesystem::exists(Ours().cache));
@@ -198,20 +218,22 @@ TEST_F(ProbePluginsTest, TheBuildIdIsTheLinkers) {
   EXPECT_EQ(BuildId(folder_), "-");
 }
 
-// A 64-bit file of one segment with these notes.
-std::string ElfWith(const std::string& notes, uint32_t type = PT_NOTE) {
+// A 64-bit file of two segments, of which the second one has these notes.
+std::string ElfWith(const std::string& notes, uint32_t type = PT_NOTE,
+                    const std::function<void(Elf64_Ehdr*)>& change = {}) {
   Elf64_Ehdr header = {};
   memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_ident[EI_CLASS] = ELFCLASS64;
   header.e_phoff = sizeof header;
   header.e_phentsize = sizeof(Elf64_Phdr);
-  header.e_phnum = 1;
-  Elf64_Phdr segment = {};
-  segment.p_type = type;
-  segment.p_offset = sizeof header + sizeof segment;
-  segment.p_filesz = notes.size();
+  header.e_phnum = 2;
+  if (change) change(&header);
+  Elf64_Phdr segments[2] = {};
+  segments[1].p_type = type;
+  segments[1].p_offset = sizeof header + sizeof segments;
+  segments[1].p_filesz = notes.size();
   return std::string(reinterpret_cast<const char*>(&header), sizeof header) +
-         std::string(reinterpret_cast<const char*>(&segment), sizeof segment) + notes;
+         std::string(reinterpret_cast<const char*>(segments), sizeof segments) + notes;
 }
 
 std::string Note(const std::string& name, const std::string& text, uint32_t type) {
@@ -241,6 +263,13 @@ TEST_F(ProbePluginsTest, TheBuildIdIsFoundAmongOtherNotesAndNotBeyondTheirEnd) {
     const bool whole = cut >= sizeof(Elf64_Nhdr) + 4 + 5;
     EXPECT_EQ(id(ElfWith(build.substr(0, cut))), whole ? "01ab7ff00f" : "-") << cut;
   }
+  EXPECT_EQ(id(ElfWith(build, PT_NOTE, [](auto* h) { h->e_ident[EI_CLASS] = ELFCLASS32; })), "-");
+  EXPECT_EQ(id(ElfWith(build, PT_NOTE, [](auto* h) { ++h->e_phentsize; })), "-");
+  EXPECT_EQ(id(ElfWith(build, PT_NOTE, [](auto* h) { h->e_ident[0] = 'x'; })), "-");
+  // So much is read, and no more.
+  const size_t room = 65536 - sizeof(Elf64_Nhdr) - build.size();
+  EXPECT_EQ(id(ElfWith(Note("", std::string(room, 'x'), 1) + build)), "01ab7ff00f");
+  EXPECT_EQ(id(ElfWith(Note("", std::string(room, 'x'), 1) + build + "\n")), "-");
   std::string huge = build;
   huge[4] = huge[5] = huge[6] = huge[7] = '\xff';
   EXPECT_EQ(id(ElfWith(huge)), "-");

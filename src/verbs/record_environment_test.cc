@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -202,17 +203,19 @@ struct Elf {
   uint64_t names_at = 0;    // beyond the place where they are
   uint64_t name_bytes = 0;  // fewer than there are
   uint64_t loaded = 1 << 16;
+  uint64_t dynamic_bytes = 0;  // more than the entries that there are
 
   std::string Bytes() const {
     constexpr uint64_t kMoved = 0x40000;  // of addresses
-    const uint64_t loader_at = sizeof(Elf64_Ehdr) + 3 * sizeof(Elf64_Phdr),
+    const uint64_t table_at = sizeof(Elf64_Ehdr),
+                   loader_at = table_at + std::max(segments, Elf64_Half{3}) * sizeof(Elf64_Phdr),
                    dynamic_at = loader_at + loader.size() + 1, entries = 3,
-                   texts_at = dynamic_at + entries * sizeof(Elf64_Dyn);
+                   texts_at = dynamic_at + entries * sizeof(Elf64_Dyn) + dynamic_bytes;
     Elf64_Ehdr header = {};
     memcpy(header.e_ident, ELFMAG, SELFMAG);
     header.e_ident[EI_CLASS] = elf_class;
     header.e_machine = machine;
-    header.e_phoff = sizeof header;
+    header.e_phoff = table_at;
     header.e_phentsize = entry_bytes;
     header.e_phnum = segments;
     Elf64_Phdr parts[3] = {};
@@ -221,10 +224,10 @@ struct Elf {
     parts[0].p_filesz = loader.size() + 1;
     parts[1].p_type = PT_DYNAMIC;
     parts[1].p_offset = dynamic_at;
-    parts[1].p_filesz = entries * sizeof(Elf64_Dyn);
+    parts[1].p_filesz = entries * sizeof(Elf64_Dyn) + dynamic_bytes;
     parts[2].p_type = PT_LOAD;
     parts[2].p_vaddr = kMoved;
-    parts[2].p_filesz = loaded;
+    parts[2].p_filesz = loaded + dynamic_bytes;
     Elf64_Dyn dynamic[entries] = {};
     dynamic[0].d_tag = DT_STRSZ;
     dynamic[0].d_un.d_val = names.size() - name_bytes;
@@ -232,9 +235,10 @@ struct Elf {
     dynamic[1].d_un.d_ptr = kMoved + texts_at + names_at;
     std::string out(reinterpret_cast<const char*>(&header), sizeof header);
     out.append(reinterpret_cast<const char*>(parts), sizeof parts);
+    out.resize(loader_at);
     out.append(loader).append(1, '\0');
     out.append(reinterpret_cast<const char*>(dynamic), sizeof dynamic);
-    return out + names;
+    return out.append(dynamic_bytes, '\0') + names;
   }
 };
 
@@ -267,7 +271,9 @@ TEST(Obstacle, IsReadFromTheProgramsFile) {
   EXPECT_EQ(of([](Elf* e) { ++e->machine; }), "is for another processor");
   EXPECT_EQ(of([](Elf* e) { e->loader = ""; }), alone);
   EXPECT_EQ(of([](Elf* e) { --e->entry_bytes; }), alone) << "its segments are not known";
+  EXPECT_EQ(of([](Elf* e) { e->segments = 256; }), "");
   EXPECT_EQ(of([](Elf* e) { e->segments = 257; }), alone);
+  EXPECT_EQ(of(names("\0/opt/x\0"sv)), "") << "the loader's name ends before";
   const char* other = "is loaded by another C library's loader";
   EXPECT_EQ(of([](Elf* e) { e->loader = "/lib/ld-musl-x86_64.so.1"; }), other);
   EXPECT_EQ(of([](Elf* e) { e->loader = "/lib/ld-linu"; }), other);
@@ -284,6 +290,9 @@ TEST(Obstacle, IsReadFromTheProgramsFile) {
     });
   };
   EXPECT_EQ(asan_and([](Elf* e) { e->name_bytes = 1; }), "") << "the table ends before";
+  constexpr uint64_t kMost = (1 << 20) - 3 * sizeof(Elf64_Dyn);  // what is read of it: a MiB
+  EXPECT_EQ(asan_and([](Elf* e) { e->dynamic_bytes = kMost; }), asan);
+  EXPECT_EQ(asan_and([](Elf* e) { e->dynamic_bytes = kMost + 1; }), "");
   EXPECT_EQ(asan_and([](Elf* e) { e->loaded = 8; }), "") << "it is not loaded";
   EXPECT_EQ(asan_and([](Elf* e) { e->names_at = 1; }), "");
   EXPECT_EQ(asan_and([](Elf* e) { e->names_at = uint64_t{0} - 0x1000; }), "");

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -54,6 +56,13 @@ class RecordRunTest : public ::testing::Test {
     const auto outcome = Run(options);
     EXPECT_FALSE(outcome.ok());
     return outcome.ok() ? "" : std::string(outcome.status().message());
+  }
+  // The folder into which a run goes, or why it does not.
+  std::string Into(const std::string& dir) {
+    RecordOptions options = Command(folder_, "true");
+    options.run_dir = dir;
+    const auto outcome = Run(options);
+    return outcome.ok() ? outcome->run_dir : "! " + std::string(outcome.status().message());
   }
   static mode_t Mode(const std::string& path) {
     struct stat facts;
@@ -305,14 +314,8 @@ TEST_F(RecordRunTest, InTheEndRingsOfEndedProcessesAreEmptiedAndTheLivingAreCoun
 }
 
 TEST_F(RecordRunTest, AFolderIsTakenWhereItIsFreeAndAnEarlierRunStepsAside) {
-  const auto into = [&](const std::string& dir) {
-    RecordOptions options = Command(folder_, "true");
-    options.run_dir = dir;
-    const auto outcome = Run(options);
-    return outcome.ok() ? outcome->run_dir : "! " + std::string(outcome.status().message());
-  };
   const mode_t mask = umask(0);
-  EXPECT_EQ(into("a/b/c//"), folder_ / "a/b/c");
+  EXPECT_EQ(Into("a/b/c//"), folder_ / "a/b/c");
   EXPECT_EQ(Mode("a"), 0755u);
   EXPECT_EQ(Mode("a/b"), 0755u);
   EXPECT_EQ(Mode("a/b/c"), 0700u);
@@ -320,43 +323,77 @@ TEST_F(RecordRunTest, AFolderIsTakenWhereItIsFreeAndAnEarlierRunStepsAside) {
   // To the first free name.
   Write("a/b/c.2", "");
   for (const char* earlier : {"a/b/c.1", "a/b/c.3"}) {
-    EXPECT_EQ(into("a/b/c"), folder_ / "a/b/c");
+    EXPECT_EQ(Into("a/b/c"), folder_ / "a/b/c");
     ASSERT_FALSE(said_.empty());
     EXPECT_EQ(said_[0], std::string("the earlier run is now ") + earlier);
     EXPECT_TRUE(fs::exists(std::string(earlier) + "/run.json"));
   }
   fs::create_directory("empty");
-  EXPECT_EQ(into("empty"), folder_ / "empty");
+  EXPECT_EQ(Into("empty"), folder_ / "empty");
   fs::create_directory("full");
   Write("full/thesis.txt", "");
-  EXPECT_EQ(into("full"), "! full is not empty and holds no run: name another folder");
+  EXPECT_EQ(Into("full"), "! full is not empty and holds no run: name another folder");
   Write("file", "");
-  EXPECT_EQ(into("file"), "! file is not a folder");
-  EXPECT_EQ(into("file/run"), "! cannot make the folder file/run: Not a directory");
+  EXPECT_EQ(Into("file"), "! file is not a folder");
+  EXPECT_EQ(Into("file/run"), "! cannot make the folder file/run: Not a directory");
   // A link stays, and what it leads to is the run.
   fs::create_directory("real");
   fs::create_symlink("real/one", "link");
   fs::create_symlink("../link", "real/back");
   fs::create_symlink(folder_ / "real/two", "absolute");
   fs::create_symlink("round", "round");
-  EXPECT_EQ(into("link"), folder_ / "real/one");
-  EXPECT_EQ(into("real/back"), folder_ / "real/one");
+  EXPECT_EQ(Into("link"), folder_ / "real/one");
+  EXPECT_EQ(Into("real/back"), folder_ / "real/one");
   EXPECT_TRUE(fs::exists("real/one.1/run.json"));
-  EXPECT_EQ(into("absolute"), folder_ / "real/two");
-  EXPECT_EQ(into("round"), "! round is not a folder");
+  EXPECT_EQ(Into("absolute"), folder_ / "real/two");
+  EXPECT_EQ(Into("round"), "! round is not a folder");
   for (const char* link : {"link", "real/back", "absolute"}) EXPECT_TRUE(fs::is_symlink(link));
   // Another command's, as long as it records.
   const int fd = open("empty", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   ASSERT_EQ(flock(fd, LOCK_EX), 0);
-  EXPECT_EQ(into("empty"), "! empty is being recorded right now: name another folder (-o)");
+  EXPECT_EQ(Into("empty"), "! empty is being recorded right now: name another folder (-o)");
   close(fd);
-  EXPECT_EQ(into("empty"), folder_ / "empty");
+  EXPECT_EQ(Into("empty"), folder_ / "empty");
   if (geteuid() != 0) return;
   fs::create_directory("theirs");
   ASSERT_EQ(chown("theirs", 12345, 12345), 0);
-  EXPECT_EQ(into("theirs"), "! theirs is another user's folder: name one of your own (-o)");
+  EXPECT_EQ(Into("theirs"), "! theirs is another user's folder: name one of your own (-o)");
   ASSERT_EQ(lchown("link", 12345, 12345), 0);
-  EXPECT_EQ(into("link"), "! link is not a folder") << "a stranger's link is not followed";
+  EXPECT_EQ(Into("link"), "! link is not a folder") << "a stranger's link is not followed";
+}
+
+TEST_F(RecordRunTest, SoManyLinksAreFollowedAndSoManyNamesAreTried) {
+  fs::create_symlink(folder_ / "far", "l1");
+  for (int i = 2; i <= 41; ++i)
+    fs::create_symlink("l" + std::to_string(i - 1), "l" + std::to_string(i));
+  EXPECT_EQ(Into("l40"), folder_ / "far");
+  EXPECT_EQ(Into("l41"), "! l1 is not a folder");
+  for (int i = 1; i < 10000; ++i) Write("run." + std::to_string(i), "");
+  EXPECT_EQ(Into("run"), folder_ / "run");
+  EXPECT_EQ(Into("run"), "! run and 9999 earlier runs exist: name another folder (-o)");
+  fs::remove("run.9999");
+  EXPECT_EQ(Into("run"), folder_ / "run");
+}
+
+// The command is longer than the limit, so that even run.json is.
+TEST_F(RecordRunTest, WhereFilesMayHaveAlmostNothingTheCommandRunsUnrecorded) {
+  const auto with_limit = [&](rlim_t bytes) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      const struct rlimit limit = {bytes, bytes};
+      setrlimit(RLIMIT_FSIZE, &limit);
+      RecordOptions options = Command(folder_, "exit 5");
+      options.command.push_back(std::string(100'000, 'x'));
+      const auto outcome = Record(options);  // unrecorded, it takes this process's place
+      _exit(outcome.ok() ? 99 : 98);
+    }
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return WEXITSTATUS(status);
+  };
+  EXPECT_EQ(with_limit(65535), 5);
+  EXPECT_FALSE(fs::exists(folder_ / "run"));
+  EXPECT_EQ(with_limit(65536), 98) << "another trouble of that folder";
 }
 
 TEST_F(RecordRunTest, WhyAPluginCannotBeLoadedIsSaidBeforeAnythingIsMade) {

@@ -123,6 +123,20 @@ TEST_F(RingsTest, LeftoversAreToldByWhetherTheirProcessLives) {
   EXPECT_EQ(CountLeftovers(rings_).ended.rings, ended.size() + 1);
 }
 
+// By the clock's seconds: tried again where one ended meanwhile.
+TEST_F(RingsTest, ARingWithoutAHeaderIsBeingMadeForAMinute) {
+  const auto ended = [&](int64_t age) {
+    for (;;) {
+      const time_t before = time(nullptr);
+      LeaveName("crosscut-0-999999999-1.ring", age);
+      const uint64_t rings = CountLeftovers(rings_).ended.rings;
+      if (time(nullptr) == before) return rings;
+    }
+  };
+  EXPECT_EQ(ended(59), 0u);
+  EXPECT_EQ(ended(60), 1u);
+}
+
 TEST_F(RingsTest, LeftoversGoIntoTheirRunOrWithItAndWhoLivesKeepsHis) {
   const std::string run = MakeRun("run"), gone = MakeRun("gone"), odd = MakeRun("odd");
   const ArmedRing alive(rings_, 0x11);

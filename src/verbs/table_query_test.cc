@@ -38,10 +38,26 @@ TEST(TableQuery, SortsByAColumnWithUnknownCellsLast) {
   EXPECT_EQ(Names({.sort = "name"}), (Expected{"", "backward", "data", "forward"}));
 }
 
+TEST(TableQuery, RowsThatAreAlikeKeepTheirOrder) {
+  const Table table = {"alike",
+                       {{"name", Texts{"b", "a", "b", "a"}},
+                        {"row", Integers{1, 2, 3, 4}},
+                        {"ns", Integers{7, 7, kMissing, 7}}},
+                       {}};
+  const auto sorted = [&](const std::string& by) {
+    return Select(table, {.sort = by})->integers("row");
+  };
+  EXPECT_EQ(sorted("name"), (Integers{2, 4, 1, 3}));
+  EXPECT_EQ(sorted("-name"), (Integers{1, 3, 2, 4}));
+  EXPECT_EQ(sorted("ns"), (Integers{1, 2, 4, 3}));
+  EXPECT_EQ(sorted("-ns"), (Integers{1, 2, 4, 3}));
+}
+
 TEST(TableQuery, ReadsTimesAndSizesInTheUnitOfTheColumn) {
   EXPECT_EQ(Names({.where = {"wall_ns >= 2ms"}}), (Expected{"forward", ""}));
   EXPECT_EQ(Names({.where = {"wall_ns=1.5us"}}), (Expected{"data"}));
   EXPECT_EQ(Names({.where = {"wall_ns = 1500"}}), (Expected{"data"}));
+  EXPECT_EQ(Names({.where = {"wall_ns = +1500"}}), (Expected{"data"}));
   EXPECT_EQ(Names({.where = {"peak_bytes > 1M"}}), (Expected{"data"}));
   EXPECT_EQ(Names({.where = {"percent < 12.6"}}), (Expected{"forward", "data"}));
 }
@@ -70,7 +86,9 @@ TEST(TableQuery, TakesTheFirstRowsAndSaysHowManyThereWere) {
   ASSERT_TRUE(table.ok());
   EXPECT_EQ(table->rows(), 1u);
   EXPECT_EQ(table->notes, (Expected{"3 rows of 4 meet the conditions", "the first 1 row of 3"}));
-  EXPECT_EQ(Select(Sample(), {.limit = 9})->notes, Expected{});
+  for (const size_t all : {4, 9}) EXPECT_EQ(Select(Sample(), {.limit = all})->notes, Expected{});
+  EXPECT_TRUE(TableQuery().all());
+  EXPECT_FALSE(TableQuery{.limit = 3}.all());
 }
 
 TEST(TableQuery, NamesWhatIsNearWhereAColumnIsMisspelt) {
@@ -86,9 +104,11 @@ TEST(TableQuery, RefusesWhatIsNoCondition) {
   EXPECT_EQ(Names({.where = {"wall_ns > fast"}}),
             (Expected{"--where: \"wall_ns > fast\": fast is no number; write 1500, 1.5us, 2ms or "
                       "1s"}));
-  EXPECT_EQ(Names({.where = {"name > 3"}}),
-            (Expected{"--where: \"name > 3\": name holds texts, which are compared by = != or ~ "
-                      "(contains)"}));
+  for (const std::string op : {"<", "<=", ">", ">="}) {
+    EXPECT_EQ(Names({.where = {"name " + op + " 3"}}),
+              (Expected{"--where: \"name " + op +
+                        " 3\": name holds texts, which are compared by = != or ~ (contains)"}));
+  }
   EXPECT_EQ(Names({.where = {"percent ~ 1"}}),
             (Expected{"--where: \"percent ~ 1\": percent holds numbers, which contain nothing"}));
 }

@@ -109,7 +109,57 @@ TEST_F(TensorFlowVerb, AnOlderCopyAndALinkThatLeadsNowhereAreTold) {
   EXPECT_TRUE(InstallTensorFlowPlugin(python_, library_)->current);
 }
 
+TEST_F(TensorFlowVerb, CopiesInSeveralFoldersAreToldAndAllRemoved) {
+  const std::string other = root_ + "/other/site-packages";
+  Python("home " + site_ + "/tensorflow\nversion 2.21.0\nsite " + other + "\nsite " + site_,
+         /*loads=*/true);
+  ASSERT_TRUE(InstallTensorFlowPlugin(python_, library_).ok());
+  const std::string name = "/tensorflow-plugins/libcrosscut_tensorflow.so";
+  fs::create_directories(other + "/tensorflow-plugins");
+  fs::copy(site_ + name, other + name);
+  const auto plugin = FindTensorFlowPlugin(python_, library_);
+  ASSERT_TRUE(plugin.ok());
+  EXPECT_THAT(plugin->copies, ElementsAre(other + name, site_ + name));
+  EXPECT_THAT(plugin->notes, ElementsAre("there is more than one copy: remove, then install"));
+  EXPECT_THAT(RemoveTensorFlowPlugin(python_, library_)->copies, IsEmpty());
+  EXPECT_FALSE(fs::exists(other + "/tensorflow-plugins"));
+}
+
+TEST_F(TensorFlowVerb, WhereTensorFlowLiesIsLookedThroughEvenIfPythonDoesNotNameIt) {
+  fs::create_directories(root_ + "/opt/tensorflow");
+  Python("home " + root_ + "/opt/tensorflow\nversion 2.21.0", /*loads=*/true);
+  const auto plugin = InstallTensorFlowPlugin(python_, library_);
+  ASSERT_TRUE(plugin.ok());
+  EXPECT_THAT(plugin->copies,
+              ElementsAre(root_ + "/opt/tensorflow-plugins/libcrosscut_tensorflow.so"));
+  EXPECT_THAT(plugin->notes,
+              ElementsAre("TensorFlow lies outside site-packages and looks for no plugins there: "
+                          "set TF_PLUGGABLE_DEVICE_LIBRARY_PATH=" +
+                          library_));
+}
+
+TEST(TensorFlowPlugin, IsDescribedInLines) {
+  TensorFlowPlugin plugin;
+  plugin.python = "python3";
+  plugin.tensorflow = "2.21.0";
+  plugin.folder = "/s";
+  EXPECT_EQ(Describe(plugin),
+            "TensorFlow 2.21.0 of python3: the plugin is not installed\n  in /s\n");
+  plugin.installed = true;
+  plugin.notes = {"one", "two"};
+  EXPECT_EQ(Describe(plugin),
+            "TensorFlow 2.21.0 of python3: another version's plugin is installed\n  in /s\n  one\n"
+            "  two\n");
+  plugin.current = true;
+  plugin.notes.clear();
+  EXPECT_EQ(Describe(plugin), "TensorFlow 2.21.0 of python3: the plugin is installed\n  in /s\n");
+}
+
 TEST_F(TensorFlowVerb, APythonWithoutTensorFlowIsRefusedByName) {
+  std::ofstream(root_ + "/fails") << "#!/bin/sh\necho no such module >&2\nexit 1\n";
+  chmod((root_ + "/fails").c_str(), 0755);
+  EXPECT_EQ(FindTensorFlowPlugin(root_ + "/fails", library_).status().message(),
+            root_ + "/fails: no such module");
   Python("site " + site_, /*loads=*/true);
   EXPECT_THAT(FindTensorFlowPlugin(python_, library_).status().message(),
               HasSubstr("has no TensorFlow"));

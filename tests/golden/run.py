@@ -2,7 +2,8 @@
 
 A case is a folder with inputs (input.*), `command` (a line: the arguments behind `crosscut`, split
 as a shell does, perhaps with NAME=VALUE in front; ran inside the folder) and what is expected of
-it. TTY=80 in front gives it a terminal of so many columns to write to. Of several lines
+it. TTY=80 in front gives it a terminal of so many columns to write to (0: it does not tell), STDOUT
+a file. Of several lines
 expected.stdout has each with all that it says and how it ends. Files that commands write into the
 folder given by {out} are compared with expected.<name> where that exists; of pages all but their
 script and style.
@@ -37,12 +38,17 @@ def run(program: str, case: pathlib.Path, line: str, out: str) -> subprocess.Com
     words = [word.replace("{out}", out) for word in shlex.split(line)]
     while words and SETTING.match(words[0]):
         env.update([words.pop(0).split("=", 1)])
-    columns = int(env.pop("TTY", 0))
-    if columns:
+    columns = env.pop("TTY", None)
+    if columns is not None:
         del env["COLUMNS"]
-        return run_on_terminal([program, *words], columns, cwd=case, env=env)
-    return subprocess.run([program, *words], cwd=case, env=env, stdin=subprocess.DEVNULL,
-                          capture_output=True, timeout=60)
+        return run_on_terminal([program, *words], int(columns), cwd=case, env=env)
+    output = env.pop("STDOUT", None)
+    with open(output or os.devnull, "wb") as file:
+        ended = subprocess.run([program, *words], cwd=case, env=env, stdin=subprocess.DEVNULL,
+                               stdout=file if output else subprocess.PIPE, stderr=subprocess.PIPE,
+                               timeout=60)
+    return subprocess.CompletedProcess(ended.args, ended.returncode, ended.stdout or b"",
+                                       ended.stderr)
 
 
 def run_on_terminal(words: list[str], columns: int, **options) -> subprocess.CompletedProcess:
