@@ -67,6 +67,33 @@ class Announcer {
   uint64_t order_ = 0;
 };
 
+// While it lives, one flush of CUPTI's, which `body` leads to on a thread of its own, takes as long
+// as the test wants.
+class LongFlush {
+ public:
+  template <class Body>
+  LongFlush(FakeCupti* cupti, Body body) : cupti_(cupti) {
+    cupti_->meanwhile = [this](const std::string& function) {
+      if (function != "ActivityFlushAll" || is_in_.exchange(true)) return;
+      while (!goes_on_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    };
+    other_ = std::thread(body);
+    while (!is_in_) std::this_thread::yield();
+  }
+  LongFlush(const LongFlush&) = delete;
+  LongFlush& operator=(const LongFlush&) = delete;
+  ~LongFlush() { cupti_->meanwhile = nullptr; }
+  void End() {
+    goes_on_ = true;
+    other_.join();
+  }
+
+ private:
+  FakeCupti* const cupti_;
+  std::atomic<bool> is_in_{false}, goes_on_{false};
+  std::thread other_;
+};
+
 class CuptiHandOver : public ::testing::Test {
  protected:
   CuptiHandOver() {
@@ -254,17 +281,10 @@ TEST_F(CuptiHandOver, RecordsAgainWhenCuptiIsFinalizedBehindTheProfile) {
 // A flush takes longer than a profiler of the program's waits for it.
 TEST_F(CuptiHandOver, WhatCameDuringALongCallIsDoneAfterIt) {
   Start();
-  std::atomic<bool> is_in{false}, goes_on{false};
-  cupti.meanwhile = [&](const std::string& function) {
-    if (function != "ActivityFlushAll" || is_in.exchange(true)) return;
-    while (!goes_on) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  };
-  std::thread other([&] { session_->Flush(); });
-  while (!is_in) std::this_thread::yield();
+  LongFlush flush(&cupti, [&] { session_->Flush(); });
   session_->OtherProfiler("torch.profiler", CROSSCUT_PROFILERS_RUNNING, 1);
   EXPECT_FALSE(cupti.kinds.empty());
-  goes_on = true;
-  other.join();
+  flush.End();
   session_->Flush();
   EXPECT_TRUE(cupti.kinds.empty());
   session_->OtherProfiler("torch.profiler", CROSSCUT_PROFILERS_NONE, 2);
@@ -282,18 +302,11 @@ TEST_F(CuptiHandOver, WhatCameDuringALongCallIsDoneAfterIt) {
 
 TEST_F(CuptiHandOver, ASessionThatEndsMeanwhileIsNotTakenUpAgainBehindTheProfile) {
   Start();
-  std::atomic<bool> is_in{false}, goes_on{false};
-  cupti.meanwhile = [&](const std::string& function) {
-    if (function != "ActivityFlushAll" || is_in.exchange(true)) return;
-    while (!goes_on) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  };
-  std::thread other(
-      [&] { session_->OtherProfiler("torch.profiler", CROSSCUT_PROFILERS_CHANGING, 1); });
-  while (!is_in) std::this_thread::yield();
+  LongFlush flush(
+      &cupti, [&] { session_->OtherProfiler("torch.profiler", CROSSCUT_PROFILERS_CHANGING, 1); });
   session_->Stop();
   EXPECT_THAT(host.Last().message, HasSubstr("ended while another profiler was being given"));
-  goes_on = true;
-  other.join();
+  flush.End();
   session_->OtherProfiler("torch.profiler", CROSSCUT_PROFILERS_NONE, 2);
   while (!session_->AwaitAttachment()) {
   }

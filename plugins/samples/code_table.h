@@ -1,7 +1,10 @@
 // Code objects of Python, known by address, as names of frames: "train.py:41 main". Code that ended
-// may leave its address to other code, so each is looked at again whenever it is met. No GIL.
+// may leave its address to other code, and so may its strings: code that is compiled, run and
+// dropped in a loop has the same addresses again and again. So each is compared, with what its
+// strings hold, whenever it is met. No GIL.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -37,6 +40,12 @@ struct Stack {
   Gil gil = Gil::kUnknown;
 };
 
+// What an object held, from its length on: of long ones the begin.
+struct Kept {
+  const void* from = nullptr;
+  std::string bytes;
+};
+
 class CodeTable {
  public:
   explicit CodeTable(OwnCode own = {}) : own_(std::move(own)) {}
@@ -57,6 +66,8 @@ class CodeTable {
   };
   struct Function {
     Identity identity;
+    std::array<Kept, 3> kept;  // of file name, name, lines
+    size_t kept_at = 0;        // in memory_; 0: it was read right now
     std::string path, name;
     bool shown = true;
     Owner owner = Owner::kOther;
@@ -66,10 +77,14 @@ class CodeTable {
   static Identity IdentityOf(const void* head);
   bool Describe(const Identity& identity, Function* function) const;
   static Line& LineOf(Function* function, int32_t instruction);
+  // Fills memory_ with the heads of the frames' code objects, one behind the other, and with what
+  // the strings of those that are known hold.
+  void ReadCode(std::span<const Frame> frames);
+  bool HoldsStill(const Function& function) const;
 
   OwnCode own_;
   std::unordered_map<const void*, Function> functions_;
-  std::vector<char> heads_;
+  std::vector<char> memory_;
 };
 
 }  // namespace crosscut::samples

@@ -92,6 +92,7 @@ bool Sampler::Init(const char** problem) {
   names.ago = Text("ago_ns");
   names.covers = Text("covers_ns");
   names.run_delay = Text("run_delay_ns");
+  names.stack_after = Text("stack_after_ns");
   names.frame = Text("frame");
   names.own_line = Text("own_line");
   names.part = Text("part");

@@ -7,7 +7,8 @@
 // how long of that the thread was ready without a processor (where the kernel tells), the functions
 // of Python outermost first, the line of the program's own code among them, whether the thread has
 // the GIL, and where native code was: a library and an offset in its file, or the system call that
-// the thread waits in.
+// the thread waits in. Where the kernel took the sample, the stack was read so much later as it
+// says: this thread may have to wait for a processor first.
 #pragma once
 
 #include <atomic>

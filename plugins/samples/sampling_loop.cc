@@ -267,10 +267,12 @@ void SamplingLoop::Emit(int tid, Thread* thread, const Moment& at, const Native&
   if (!wanted_.on()) return;
   const int64_t covers = Elapsed(*thread, at);
   if (covers <= 0) return;
-  const int64_t run_delay = RunDelay(tid, thread, at);
-  thread->last = at;
+  // First of all: it is of that moment. Where the kernel noted it, that has passed.
+  const int64_t stack_after = NowNs() - at.at_ns;
   const Stack* stack = nullptr;
   if (thread->state != nullptr) stack = &stacks_.Read({thread->state, tid});
+  const int64_t run_delay = RunDelay(tid, thread, at);
+  thread->last = at;
   crosscut_instant(names_.sample);
   crosscut_arg(names_.thread, tid);
   crosscut_arg(names_.ago, NowNs() - at.at_ns);
@@ -282,6 +284,7 @@ void SamplingLoop::Emit(int tid, Thread* thread, const Moment& at, const Native&
     crosscut_arg(names_.offset, native.place.offset);
   }
   if (stack == nullptr) return;
+  if (native.place.library != 0) crosscut_arg(names_.stack_after, stack_after);
   if (stack->own_line != 0) crosscut_arg_name(names_.own_line, stack->own_line);
   // Where it changed meanwhile, it is not known at which moment it had the GIL.
   if (stack->gil == native.gil && native.gil != Gil::kUnknown) {

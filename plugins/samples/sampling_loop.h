@@ -17,8 +17,8 @@
 namespace crosscut::samples {
 
 struct SampleNames {  // ids
-  uint32_t sample, thread, ago, covers, run_delay, frame, own_line, part, library, offset, waits,
-      holds_gil;
+  uint32_t sample, thread, ago, covers, run_delay, stack_after, frame, own_line, part, library,
+      offset, waits, holds_gil;
   uint32_t runs;  // value of `waits` for a thread that waits in no call and runs no native code
   uint32_t probe;
 };

@@ -298,6 +298,33 @@ TEST_F(Stacks, HaveTheInnermostLineOfTheProgramsOwnCode) {
   EXPECT_EQ(OwnLine(), "");
 }
 
+// Code that is compiled, run and dropped in a loop has the same addresses again, and so have its
+// strings.
+TEST_F(Stacks, OfCodeAtTheAddressesOfOtherCodeHaveItsNames) {
+  InnerFrame outer = Frame(nullptr), inner = Frame(&outer);
+  EXPECT_THAT(Read(&inner), ElementsAre("train.py:41 main", "train.py:41 main"));
+  const size_t names = g_names.size();
+  EXPECT_THAT(Read(&inner), ElementsAre("train.py:41 main", "train.py:41 main"));
+  EXPECT_EQ(g_names.size(), names) << "it was looked up again";
+  SetText(&file_, "other.py");
+  EXPECT_THAT(Read(&inner), ElementsAre("other.py:41 main", "other.py:41 main"));
+  SetText(&function_, "a_longer_name");
+  EXPECT_THAT(Read(&inner), ElementsAre("other.py:41 a_longer_name", "other.py:41 a_longer_name"));
+  // All of the code is one line, two behind the first.
+  auto* const bytes = reinterpret_cast<char*>(&lines_) + offsetof(PyBytesObject, ob_sval);
+#if PY_VERSION_HEX >= 0x030b0000
+  const char table[] = {static_cast<char>(0x80 | 12 << 3 | 7), 0, 0};
+#else
+  const char table[] = {16, 2};
+#endif
+  for (const size_t size : {sizeof table, size_t{0}}) {
+    std::copy_n(table, size, bytes);
+    reinterpret_cast<PyVarObject*>(&lines_)->ob_size = static_cast<Py_ssize_t>(size);
+    const std::string line = size > 0 ? "other.py:43 a_longer_name" : "other.py:41 a_longer_name";
+    EXPECT_THAT(Read(&inner), ElementsAre(line, line));
+  }
+}
+
 TEST_F(Stacks, EndWhereALinkLeadsOutOfMemory) {
   constexpr uintptr_t kTop = std::numeric_limits<uintptr_t>::max();
   for (const uintptr_t link : {uintptr_t{1}, uintptr_t{16}, uintptr_t{kPage}, kTop, kTop - 7,

@@ -15,6 +15,7 @@ struct Sample {
   int64_t covers_ns = 0;       // since the sample before it of its thread
   int64_t run_delay_ns = -1;   // for how long of it the thread was ready without a processor; -1:
                                // not known
+  int64_t stack_after_ns = 0;  // the stack is of so much later
   int64_t thread = 0;          // its id if it has no track of its own; 0: the instant's thread
   StringId stack;              // Python frames "file.py:41 name", outermost first, joined by ";"
   StringId own_line;           // the innermost of them in the program's own code
@@ -30,6 +31,7 @@ class SampleReader {
       : name_(strings.Find("[sample]")),
         covers_(strings.Find("covers_ns")),
         run_delay_(strings.Find("run_delay_ns")),
+        stack_after_(strings.Find("stack_after_ns")),
         thread_(strings.Find("Thread")),
         stack_(strings.Find("Python stack")),
         own_line_(strings.Find("Own line")),
@@ -52,6 +54,7 @@ class SampleReader {
       Sample sample = Read(track.instant_args, i);
       sample.covers_ns = std::clamp<int64_t>(sample.covers_ns, 0, longest);
       sample.run_delay_ns = std::clamp<int64_t>(sample.run_delay_ns, -1, longest);
+      sample.stack_after_ns = std::clamp<int64_t>(sample.stack_after_ns, 0, longest);
       take(track.instants.at_ns[i], sample);
     }
   }
@@ -62,6 +65,7 @@ class SampleReader {
     for (const Arg& arg : args.of(instant)) {
       if (arg.key == covers_) sample.covers_ns = arg.value;
       if (arg.key == run_delay_) sample.run_delay_ns = arg.value;
+      if (arg.key == stack_after_) sample.stack_after_ns = arg.value;
       if (arg.key == thread_) sample.thread = arg.value;
       if (arg.key == stack_) sample.stack = arg.text();
       if (arg.key == own_line_) sample.own_line = arg.text();
@@ -73,8 +77,8 @@ class SampleReader {
     return sample;
   }
 
-  StringId name_, covers_, run_delay_, thread_, stack_, own_line_, library_, function_, waits_,
-      gil_;
+  StringId name_, covers_, run_delay_, stack_after_, thread_, stack_, own_line_, library_,
+      function_, waits_, gil_;
 };
 
 }  // namespace crosscut::trace

@@ -133,6 +133,34 @@ TEST(PeriodicSteps, NamesTheOperationThatTheyHaveMore) {
             (std::vector<std::string>{"train step 10 9 6 0 100 700 600 evaluate operation"}));
 }
 
+// Each kind has a finding, and all of them one walk through the lead's time.
+TEST(PeriodicSteps, NameTheLinesOfManyKinds) {
+  constexpr int kKinds = 1000;
+  std::string body;
+  int64_t at = 0;
+  const auto sample = [&](int64_t from, int64_t length, const std::string& line) {
+    body += "instant [sample] " + std::to_string(from + length / 2) + "\narg covers_ns " +
+            std::to_string(length) + "\narg \"Own line\" \"" + line +
+            "\"\narg \"Python stack\" \"" + line + "\"\n";
+  };
+  for (int kind = 0; kind < kKinds; ++kind) {
+    for (int step = 0; step < 30; ++step) {
+      const int64_t length = step % 10 == 9 ? 700 : 100;
+      body += "step kind" + std::to_string(kind) + " " + std::to_string(at) + " " +
+              std::to_string(at + length) + " number=" + std::to_string(step) + "\n";
+      sample(at, 100, "a.py:1 usual");
+      if (length > 100) sample(at + 100, length - 100, "b.py:2 seldom");
+      at += length;
+    }
+  }
+  const Table table =
+      testing::Compute(testing::Parse("process train pid=7 window=0.." + std::to_string(at) +
+                                      "\nthread main tid=7 base=python main lead\n" + body),
+                       "periodic_steps");
+  EXPECT_EQ(table.rows(), static_cast<size_t>(kKinds));
+  for (const std::string_view work : table.texts("work")) EXPECT_EQ(work, "b.py:2 seldom");
+}
+
 // 200 steps, of which eight sleep for long: each 25th, or those from `from` on.
 std::string FirstCause(int from) {
   std::string body;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -9,9 +11,23 @@
 #include "src/analyze/collectives/matches.h"
 #include "src/analyze/verdict/others_work.h"
 #include "src/analyze/verdict/process_lines.h"
+#include "src/trace/column.h"
 
 namespace crosscut::analyze {
 namespace {
+
+// In order of step: calls visit(element, more) for those of both sets.
+template <class Elements, class Visit>
+void ForEachOf(const StepSets& sets, const Elements& elements, Visit visit) {
+  for (const bool more : {true, false}) {
+    auto next = elements.begin();
+    for (const uint32_t step : more ? sets.more : sets.usual) {
+      next = std::partition_point(next, elements.end(),
+                                  [step](const auto& element) { return element.step < step; });
+      for (; next != elements.end() && next->step == step; ++next) visit(*next, more);
+    }
+  }
+}
 
 // Sums of both sets by key, and the key with most more of a step.
 template <class Key>
@@ -42,18 +58,90 @@ class Contrast {
   std::map<Key, std::pair<double, double>> sums_;
 };
 
-// When the lead waited at a line, in steps of each set.
-struct Waits {
-  std::vector<trace::Interval> more, usual;
+// At which lines of the program the lead of a process was in each step that is recorded, in order
+// of step.
+struct LeadsSteps {
+  struct AtLine {
+    uint32_t step;  // index into Process::steps
+    Line line;
+    int64_t ns;
+  };
+  struct Wait {  // for others: WaitsForOthers
+    uint32_t step;
+    Line line;
+    trace::Interval time;
+  };
+  trace::Column<AtLine> lines;
+  trace::Column<Wait> waits;  // none where the trace has no other process
 };
 
-// Of the lines at which other processes work meanwhile.
-MoreWork WorkOfOthers(const Context& context, const StepSets& sets, const Waits& waits) {
-  if (waits.more.empty() || !SharesClock(context.trace())) return {};
+LeadsSteps LeadsStepsOf(const Context& context, uint32_t process) {
+  LeadsSteps out;
+  const trace::Trace& trace = context.trace();
+  const trace::Process& owner = trace.processes[process];
+  if (owner.lead.value >= trace.tracks.size() ||
+      context.Shared<ThreadFacts>().samples[owner.lead.value].empty()) {
+    return out;
+  }
+  std::vector<uint32_t> steps;
+  std::vector<trace::Interval> times;
+  for (uint32_t s = 0; s < owner.steps.size(); ++s) {
+    if (!owner.steps[s].profiled()) continue;
+    steps.push_back(s);
+    times.push_back({owner.steps[s].begin_ns, owner.steps[s].end_ns});
+  }
+  std::map<Line, int64_t> sums;  // of the step at hand
+  size_t now = 0;
+  const auto end_step = [&] {
+    for (const auto& [line, ns] : sums) out.lines.push_back({steps[now], line, ns});
+    sums.clear();
+  };
+  const bool has_others = trace.processes.size() > 1;
+  ForEachOfLead(context, {process}, times,
+                [&](const LineStretch& stretch, const trace::Interval& part, size_t i) {
+                  if (i != now) end_step();
+                  now = i;
+                  if (stretch.line.kind != LineKind::kOwn) return;
+                  sums[stretch.line] += part.end_ns - part.begin_ns;
+                  if (!has_others || !WaitsForOthers(stretch)) return;
+                  out.waits.push_back({steps[i], stretch.line, part});
+                });
+  end_step();
+  return out;
+}
+
+// Of all processes. Each is walked through once, however many ask for it: Context::Shared.
+class AllLeadsSteps {
+ public:
+  explicit AllLeadsSteps(const Context& context)
+      : context_(context), processes_(context.trace().processes.size()) {}
+  const LeadsSteps& Of(uint32_t process) const {
+    const std::lock_guard lock(mutex_);
+    std::unique_ptr<const LeadsSteps>& steps = processes_[process];
+    if (steps == nullptr) {
+      steps = std::make_unique<const LeadsSteps>(LeadsStepsOf(context_, process));
+    }
+    return *steps;
+  }
+
+ private:
+  const Context& context_;
+  mutable std::mutex mutex_;                                          // of what follows
+  mutable std::vector<std::unique_ptr<const LeadsSteps>> processes_;  // null: nobody asked
+};
+
+// Of the lines at which other processes work while the lead waits at one of its own.
+MoreWork WorkOfOthers(const Context& context, const StepSets& sets, const Line& leads,
+                      const trace::Column<LeadsSteps::Wait>& waits) {
+  std::vector<trace::Interval> of_more, of_usual;
+  ForEachOf(sets, waits, [&](const LeadsSteps::Wait& wait, bool more) {
+    if (wait.line == leads) Extend(wait.time, more ? &of_more : &of_usual);
+  });
+  if (of_more.empty() || !SharesClock(context.trace())) return {};
   const auto& others = context.Shared<RelativesWork>();
   Contrast<Line> contrast(sets);
   for (const bool more : {true, false}) {
-    const OthersWork work = others.In({sets.process}, more ? waits.more : waits.usual);
+    const OthersWork work = others.In({sets.process}, more ? of_more : of_usual);
     for (const auto& [line, blamed] : work.lines) {
       if (line.kind == LineKind::kOwn) contrast.Add(line, more, blamed.ns);
     }
@@ -66,46 +154,23 @@ MoreWork WorkOfOthers(const Context& context, const StepSets& sets, const Waits&
 MoreWork OperationWithMore(const Context& context, const StepSets& sets) {
   const Accounting& accounting = context.Shared<Accounting>();
   Contrast<uint32_t> contrast(sets);
-  for (const StepCell& cell : accounting.processes[sets.process].overlap.steps) {
-    const bool more = sets.more.contains(cell.step);
-    if (more || sets.usual.contains(cell.step)) contrast.Add(cell.operation, more, cell.ns);
-  }
+  ForEachOf(sets, accounting.processes[sets.process].overlap.steps,
+            [&](const StepCell& cell, bool more) { contrast.Add(cell.operation, more, cell.ns); });
   return contrast.Top([&](uint32_t operation) {
     return std::string(context.trace().text(accounting.names.operations[operation]));
   });
 }
 
 MoreWork LineWithMore(const Context& context, const StepSets& sets) {
-  const trace::Trace& trace = context.trace();
-  const trace::Process& owner = trace.processes[sets.process];
-  if (owner.lead.value >= trace.tracks.size() ||
-      context.Shared<ThreadFacts>().samples[owner.lead.value].empty()) {
-    return {};
-  }
-  std::vector<uint32_t> order(sets.more.begin(), sets.more.end());
-  order.insert(order.end(), sets.usual.begin(), sets.usual.end());
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return owner.steps[a].begin_ns < owner.steps[b].begin_ns;
-  });
-  std::vector<trace::Interval> times;
-  for (const uint32_t step : order) {
-    times.push_back({owner.steps[step].begin_ns, owner.steps[step].end_ns});
-  }
+  const LeadsSteps& steps = context.Shared<AllLeadsSteps>().Of(sets.process);
   Contrast<Line> contrast(sets);
-  std::map<Line, Waits> waits;
-  ForEachOfLead(context, {sets.process}, times,
-                [&](const LineStretch& stretch, const trace::Interval& part, size_t i) {
-                  if (stretch.line.kind != LineKind::kOwn) return;
-                  const bool more = sets.more.contains(order[i]);
-                  contrast.Add(stretch.line, more, part.end_ns - part.begin_ns);
-                  Waits& of_line = waits[stretch.line];
-                  if (WaitsForOthers(stretch)) Extend(part, more ? &of_line.more : &of_line.usual);
-                });
+  ForEachOf(sets, steps.lines,
+            [&](const LeadsSteps::AtLine& at, bool more) { contrast.Add(at.line, more, at.ns); });
   Line top;
   const MoreWork leads =
-      contrast.Top([&](const Line& line) { return LineText(trace, line); }, &top);
+      contrast.Top([&](const Line& line) { return LineText(context.trace(), line); }, &top);
   // It waited there for what others did.
-  const MoreWork others = WorkOfOthers(context, sets, waits[top]);
+  const MoreWork others = WorkOfOthers(context, sets, top, steps.waits);
   const bool is_theirs = others.extra_ns() > 0 && 2 * others.extra_ns() >= leads.extra_ns();
   return is_theirs ? others : leads;
 }

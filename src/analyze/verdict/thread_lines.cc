@@ -141,19 +141,46 @@ void LineCursor::PlaceSamples() {
     }
   }
   next = 0;
+  std::vector<InStates> in_states(samples_.size());
   for (StateWalk walk = walk_; walk.Next(&piece);) {
     skip();
-    for (const uint64_t key : walk.Keys(piece)) {
-      State* state = Find(key);
+    const std::array<uint64_t, kKeys> keys = walk.Keys(piece);
+    for (size_t level = 0; level < kKeys; ++level) {
+      State* state = Find(keys[level]);
       if (state == nullptr) continue;
       for (size_t i = next; i < samples_.size() && samples_[i].at_ns < piece.end_ns; ++i) {
+        in_states[i][level] = {state, state->samples.size()};
         state->samples.push_back(static_cast<uint32_t>(i));
         state->at_ns.push_back(state->elapsed_ns + samples_[i].at_ns - piece.begin_ns);
       }
       state->elapsed_ns += piece.end_ns - piece.begin_ns;
     }
   }
+  for (const InStates& sample : in_states) variances_.push_back(VarianceOf(sample));
   for (auto& [key, state] : states_) state.elapsed_ns = 0;
+}
+
+// Between two samples that differ the lines change once or many times: what is next to a sample may
+// be at the lines of its neighbours, as many of them as differ. Who is alone in a state may have
+// one line there or many: a wider one tells.
+double LineCursor::VarianceOf(const InStates& sample) const {
+  for (size_t level = 0; level < kKeys; ++level) {
+    const auto [state, i] = sample[level];
+    if (state == nullptr || state->samples.size() < 2) continue;
+    const std::vector<int64_t>& at_ns = state->at_ns;
+    const Line& line = samples_[state->samples[i]].line;
+    const int64_t reach = kReach[level] * samples_[state->samples[i]].covers_ns;
+    const bool first = i == 0, last = i + 1 == at_ns.size();
+    const int differ = (!first && samples_[state->samples[i - 1]].line != line) +
+                       (!last && samples_[state->samples[i + 1]].line != line);
+    const auto before =
+        static_cast<double>(first ? 2 * std::min(at_ns[i], reach) : at_ns[i] - at_ns[i - 1]);
+    const auto behind = static_cast<double>(last ? 2 * std::min(state->elapsed_ns - at_ns[i], reach)
+                                                 : at_ns[i + 1] - at_ns[i]);
+    const int neighbours = first || last ? 1 : 2;
+    return (before * before + behind * behind) / 2 * differ / neighbours;
+  }
+  return 0;
 }
 
 // While objects are freed samples have no stack; then the interpreter is no more, and there are
@@ -181,17 +208,9 @@ LineCursor::Found LineCursor::Nearest(State* state, int64_t times) const {
   const ThreadSample& one = sample(i);
   const int64_t reach = times * one.covers_ns, at = state->at_ns[i];
   const int64_t until = next_begins(i);
-  if (now < at - reach) return {nullptr, 0, std::min(at - reach, until) - now};
-  if (now > at + reach) return {nullptr, 0, until == INT64_MAX ? until : until - now};
-  double variance = 0;
-  // Between two samples that differ the lines change once or many times.
-  const auto differ = [&](size_t a, size_t b) {
-    const auto gap = static_cast<double>(state->at_ns[b] - state->at_ns[a]);
-    if (sample(a).line != sample(b).line) variance += gap * gap / 2;
-  };
-  if (i > 0) differ(i - 1, i);
-  if (i + 1 < n) differ(i, i + 1);
-  return {&one, variance, std::min(until, at + reach + 1) - now};
+  if (now < at - reach) return {nullptr, std::min(at - reach, until) - now};
+  if (now > at + reach) return {nullptr, until == INT64_MAX ? until : until - now};
+  return {&one, std::min(until, at + reach + 1) - now};
 }
 
 const LineStretch& LineCursor::At(int64_t at_ns) {
@@ -220,7 +239,7 @@ void LineCursor::Advance() {
     if (found.sample == nullptr) continue;
     now_.sample = found.sample;
     now_.line = found.sample->line;
-    now_.variance = found.variance;
+    now_.variance = variances_[static_cast<size_t>(found.sample - samples_.data())];
     break;
   }
   if (ends) now_.line = {at < native_exit_ns_ ? LineKind::kExit : LineKind::kNativeExit, {}};

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "src/analyze/verdict/blamed_lines.h"
@@ -103,16 +104,19 @@ class LineCursor {
   };
   struct Found {
     const ThreadSample* sample;
-    double variance;
     int64_t for_ns;  // how long that holds
   };
+  // Where a sample stands among those of its states, the narrowest first.
+  using InStates = std::array<std::pair<const State*, size_t>, kKeys>;
   void PlaceSamples();
+  double VarianceOf(const InStates& sample) const;
   State* Find(uint64_t key);
   void FindExit();
   Found Nearest(State* state, int64_t times) const;
   void Advance();
 
   const std::vector<ThreadSample>& samples_;
+  std::vector<double> variances_;  // of each: LineStretch::variance
   const int64_t end_ns_;
   StateWalk walk_;
   std::unordered_map<uint64_t, State> states_;  // those that have samples

@@ -337,6 +337,14 @@ TEST(ThreadLines, AWaitThatNoSampleSawHasNoneOfItsNeighbours) {
             (Rows{"a.py:1 f line python: 750", "a.py:2 f line idle: 250"}));
 }
 
+// Who takes samples may wait for a processor when the kernel has noted one.
+TEST(ThreadLines, ASampleTellsTheLineOfWhenItsStackWasRead) {
+  const std::string late = "arg stack_after_ns 60\n";
+  EXPECT_EQ(LinesOf("span time.sleep 400 600 idle\n" + Sample(200, 200, "a.py:1 f") +
+                    Sample(390, 190, "a.py:2 f") + late + Sample(800, 410, "a.py:1 f")),
+            (Rows{"a.py:1 f line python: 800", "a.py:2 f line idle: 200"}));
+}
+
 TEST(ThreadLines, AStretchOfPythonIsKnownByTheCallsAroundIt) {
   // A loop: Python of line 1, a read, Python of line 2, a write. One sample of each.
   std::string body;

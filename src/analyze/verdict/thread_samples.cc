@@ -66,7 +66,7 @@ std::vector<ThreadSample> SamplesOf(const trace::Trace& trace, const trace::Samp
     if (added) known->second = ByStack(trace, sample);
     const std::string_view waits = trace.text(sample.waits);
     ThreadSample& one = out.emplace_back(known->second);
-    one.at_ns = at_ns;
+    one.at_ns = at_ns + sample.stack_after_ns;
     one.covers_ns = sample.covers_ns;
     one.run_delay_ns = sample.run_delay_ns;
     one.locked = waits == "futex";

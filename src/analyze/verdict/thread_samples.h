@@ -12,7 +12,9 @@
 namespace crosscut::analyze {
 
 struct ThreadSample {
-  int64_t at_ns = 0, covers_ns = 0, run_delay_ns = -1;
+  // When its stack was read, which tells the line.
+  int64_t at_ns = 0;
+  int64_t covers_ns = 0, run_delay_ns = -1;
   Line line;
   trace::StringId stack;        // trace::Sample::stack
   bool python = false;          // it has a stack

@@ -17,10 +17,12 @@ NativeSamples::NativeSamples(trace::Builder* builder, const NativeSession* sessi
   silent.text = session->name(sample_).text;
   silent_ = builder->AddName(silent);
   const std::pair<const char*, Field> kFields[] = {
-      {"thread", Field::kThread}, {"ago_ns", Field::kAgo},        {"covers_ns", Field::kCovers},
-      {"frame", Field::kFrame},   {"own_line", Field::kOwnLine},  {"library", Field::kLibrary},
-      {"offset", Field::kOffset}, {"waits", Field::kWaits},       {"run_delay_ns", Field::kDelay},
-      {"part", Field::kPart},     {"holds_gil", Field::kHoldsGil}};
+      {"thread", Field::kThread},      {"ago_ns", Field::kAgo},
+      {"covers_ns", Field::kCovers},   {"frame", Field::kFrame},
+      {"own_line", Field::kOwnLine},   {"library", Field::kLibrary},
+      {"offset", Field::kOffset},      {"waits", Field::kWaits},
+      {"run_delay_ns", Field::kDelay}, {"stack_after_ns", Field::kStackAfter},
+      {"part", Field::kPart},          {"holds_gil", Field::kHoldsGil}};
   for (uint64_t id = 0; id < session->names.size(); ++id) {
     const NativeName& name = session->names[id];
     if (name.kind != trace::Kind::kText) continue;
@@ -47,6 +49,7 @@ void NativeSamples::Take(uint64_t key, uint64_t value, bool is_name) {
     case Field::kAgo: sample.at -= std::min(number, sample.at); break;
     case Field::kCovers: sample.covers = number; break;
     case Field::kDelay: sample.run_delay = number; break;
+    case Field::kStackAfter: sample.stack_after = number; break;
     case Field::kOffset: sample.offset = number; break;
     case Field::kPart:
       deeper_ += number == 1 ? 1 : 0;
@@ -105,6 +108,7 @@ void NativeSamples::Tell(const Sample& sample, trace::TrackBuilder* track, bool 
   track->Instant(sample.at, sample.library != 0 ? session_->name(sample_).name : silent_);
   track->Arg(builder_->Text("covers_ns"), sample.covers);
   if (sample.run_delay >= 0) track->Arg(builder_->Text("run_delay_ns"), sample.run_delay);
+  if (sample.stack_after > 0) track->Arg(builder_->Text("stack_after_ns"), sample.stack_after);
   if (!found) track->Arg(builder_->Text("Thread"), sample.thread);
   if (sample.stack.valid()) track->ArgText(builder_->Text("Python stack"), sample.stack);
   if (sample.own_line != 0) {

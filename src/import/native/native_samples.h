@@ -10,6 +10,7 @@
 //   Holds the GIL  1: it has it, so that other threads' Python waits; 0: it has not, so it runs no
 //                  Python; absent: not known
 //   covers_ns      the time of the thread that the sample stands for: it ends with the sample
+//   stack_after_ns  the stack was read so much later; absent: right then
 //   run_delay_ns   for how long of it the thread was ready without a processor; absent: not known
 // A sample of a thread that recorded nothing else stays on the sampling thread, with the argument
 // Thread.
@@ -64,6 +65,7 @@ class NativeSamples {
     kAgo,
     kCovers,
     kDelay,
+    kStackAfter,
     kFrame,
     kOwnLine,
     kPart,
@@ -74,7 +76,7 @@ class NativeSamples {
   };
   struct Sample {
     trace::TrackBuilder* teller = nullptr;
-    int64_t at = 0, thread = 0, covers = 0, run_delay = -1, offset = 0;
+    int64_t at = 0, thread = 0, covers = 0, run_delay = -1, stack_after = 0, offset = 0;
     uint64_t own_line = 0, library = 0, waits = 0;  // name ids
     int64_t holds_gil = -1;                         // not known
     trace::StringId stack;

@@ -1,9 +1,9 @@
 """Lines by the table `lines` beside the programs' own clocks.
 
-    python tests/endtoend/lines/own_clocks.py [--runs=N] [PROGRAM...]
+    python tests/endtoend/lines/own_clocks.py [--runs=N] [--seconds=S] [PROGRAM...]
 
-runs each of programs.py so often, prints each line's time by both, and how many are within three
-points of the wall time or 50 ms, and how many clocks lie inside the bounds.
+runs each of the programs so often, for about so long each, prints each line's time by both, and how
+many are within three points of the wall time or 50 ms, and how many clocks lie inside the bounds.
 """
 
 import argparse
@@ -15,20 +15,18 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
 from runs import record, table  # noqa: E402
 
-PROGRAM = pathlib.Path(__file__).parent / "programs.py"
-LINES = PROGRAM.read_text().splitlines()
-NAMES = [name for name in re.findall(r"^def (\w+)\(\):", PROGRAM.read_text(), re.M)
-         if name not in ("tell", "going")]
+FOLDER = pathlib.Path(__file__).parent
+FILES = ["programs.py", "callbacks.py", "workers.py"]
+NAMES = {name: file for file in FILES
+         for name in re.findall(r"^def (\w+)\(\):", (FOLDER / file).read_text(), re.M)}
 
 
-def marked(name):
-    """The numbers of the marked lines by key: of function `name`, or of what its child runs."""
-    marks, function = {}, ""
-    for number, line in enumerate(LINES, 1):
-        function = line.split("(")[0][4:] if line.startswith("def ") else function
-        for key in re.findall(r"# @(\w+)$", line):
-            if function in (name, "child"):
-                marks.setdefault(key, []).append(number)
+def marked(file):
+    """The numbers of the marked lines by key."""
+    marks = {}
+    for number, text in enumerate((FOLDER / file).read_text().splitlines(), 1):
+        for key in re.findall(r"# @(\w+)$", text):
+            marks.setdefault(key, []).append(number)
     return marks
 
 
@@ -45,18 +43,20 @@ class Line:
         return abs(self.told - self.clock)
 
 
-def measure(name, folder):
-    """Records it. Its wall time in seconds, and its lines by key."""
-    clocks = folder / "clocks"
-    result = record(folder / "run", [sys.executable, PROGRAM, name], env={"CLOCKS": str(clocks)})
+def measure(name, folder, seconds=2.5):
+    """Records it, without control steps, in which nobody looks. Its wall time in seconds, and its
+    lines by key."""
+    clocks, file = folder / "clocks", NAMES[name]
+    result = record(folder / "run", [sys.executable, FOLDER / file, name],
+                    "--control-steps=0",
+                    env={"CLOCKS": str(clocks), "SECONDS": str(seconds)})
     assert result.returncode == 0, result.stderr
-    marks, own, rows = marked(name), {}, table(folder / "run", "lines")
+    marks, own, rows = marked(file), {}, table(folder / "run", "lines")
     for text in clocks.read_text().splitlines():
-        key, seconds = text.split()
-        own[key] = own.get(key, 0) + float(seconds)
-    per_key = {key: [row for row in rows
-                    if re.search(rf"programs\.py:({'|'.join(map(str, marks[key]))}) ", row["line"])]
-              for key in own}
+        key, took = text.split()
+        own[key] = own.get(key, 0) + float(took)
+    per_key = {key: [row for row in rows if re.search(
+        rf"(^|/){file}:({'|'.join(map(str, marks[key]))}) ", row["line"])] for key in own}
     wall = max(row["wall_ns"] for row in table(folder / "run", "processes")) / 1e9
     return wall, {key: Line(own[key], per_key[key]) for key in own}
 
@@ -64,19 +64,23 @@ def measure(name, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=2.5)
     parser.add_argument("programs", nargs="*", default=NAMES)
     options = parser.parse_args()
     near = inside = lines = 0
     for _ in range(options.runs):
         for name in options.programs or NAMES:
             with tempfile.TemporaryDirectory() as folder:
-                wall, of_key = measure(name, pathlib.Path(folder))
+                wall, of_key = measure(name, pathlib.Path(folder), options.seconds)
             for key, line in of_key.items():
                 lines += 1
-                near += line.error <= max(0.03 * wall, 0.05)
-                inside += line.low <= line.clock <= line.high
-                print(f"{name:13} {key:12} {line.clock:7.3f} s by its clock, {line.told:7.3f} "
-                      f"({line.low:.3f} to {line.high:.3f}) of {wall:.3f} s", flush=True)
+                is_near = line.error <= max(0.03 * wall, 0.05)
+                is_inside = line.low <= line.clock <= line.high
+                near += is_near
+                inside += is_inside
+                print(f"{name:14} {key:10} {line.clock:7.3f} s by its clock, {line.told:7.3f} "
+                      f"({line.low:.3f} to {line.high:.3f}) of {wall:.3f} s"
+                      f"{'' if is_near else ' FAR'}{'' if is_inside else ' outside'}", flush=True)
     print(f"{lines} lines: {near} within 3 points or 50 ms, {inside} inside their bounds")
 
 

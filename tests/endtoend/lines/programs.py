@@ -1,9 +1,7 @@
-"""Programs that measure their own lines: python programs.py NAME. What they give to `end(KEY,
-since)` is the time of the lines that are marked `# @KEY` in the same function. At the end each
-process appends it to the file CLOCKS, as "KEY seconds"."""
+"""Programs that measure their own lines (measuring.py): python programs.py NAME. Loops, threads,
+queues, imports, files, the exit."""
 
 import asyncio
-import atexit
 import concurrent.futures
 import multiprocessing
 import os
@@ -13,117 +11,83 @@ import sys
 import threading
 import time
 
-now = time.perf_counter
-clocks, lock = {}, threading.Lock()
-SECONDS = 2.5
-
-
-def end(key, since):
-    took = now() - since
-    with lock:
-        clocks[key] = clocks.get(key, 0) + took
-
-
-def tell():
-    with open(os.environ["CLOCKS"], "a") as file:
-        file.writelines(f"{key} {seconds}\n" for key, seconds in clocks.items())
-
-
-def going():
-    until = now() + SECONDS
-    while now() < until:
-        yield
+from measuring import going, line, now, run, tell
 
 
 def alternating():
     for _ in going():
-        a = now()
-        sum(i * i for i in range(3000))  # @one
-        end("one", a)
-        a = now()
-        sum(i * i for i in range(9000))  # @two
-        end("two", a)
-        a = now()
-        sorted(str(i) for i in range(20000))  # @three
-        end("three", a)
+        with line("one"):
+            sum(i * i for i in range(3000))  # @one
+        with line("two"):
+            sum(i * i for i in range(9000))  # @two
+        with line("three"):
+            sorted(str(i) for i in range(20000))  # @three
 
 
 def sleeps():
     """Calls of one name at three lines."""
     for _ in going():
-        a = now()
-        time.sleep(0.002)  # @short
-        end("short", a)
-        a = now()
-        time.sleep(0.009)  # @long
-        end("long", a)
-        a = now()
-        sum(range(40000))  # @works
-        end("works", a)
+        with line("short"):
+            time.sleep(0.002)  # @short
+        with line("long"):
+            time.sleep(0.009)  # @long
+        with line("works"):
+            sum(range(40000))  # @works
 
 
 def phases():
     for key, seconds in (("first", 0.4), ("second", 1.2), ("third", 0.15)):
         until = now() + seconds
-        a = now()
-        if key == "first":
-            while now() < until:  # @first
-                pass  # @first
-        elif key == "second":
-            while now() < until:  # @second
-                sum(range(1000))  # @second
-        else:
-            while now() < until:  # @third
-                sorted(range(500))  # @third
-        end(key, a)
+        with line(key):
+            if key == "first":
+                while now() < until:  # @first
+                    pass  # @first
+            elif key == "second":
+                while now() < until:  # @second
+                    sum(range(1000))  # @second
+            else:
+                while now() < until:  # @third
+                    sorted(range(500))  # @third
 
 
 def threads():
     def one():
         for _ in going():
-            a = now()
-            time.sleep(0.01)  # @rests
-            end("rests", a)
-            a = now()
-            sum(i for i in range(5000))  # @first
-            end("first", a)
+            with line("rests"):
+                time.sleep(0.01)  # @rests
+            with line("first"):
+                sum(i for i in range(5000))  # @first
 
     def two():
         for _ in going():
-            a = now()
-            sum(i for i in range(20000))  # @second
-            end("second", a)
+            with line("second"):
+                sum(i for i in range(20000))  # @second
 
     both = [threading.Thread(target=f) for f in (one, two)]
     for thread in both:
         thread.start()
-    a = now()
-    for thread in both:  # @joins
-        thread.join()  # @joins
-    end("joins", a)
+    with line("joins"):
+        for thread in both:  # @joins
+            thread.join()  # @joins
 
 
 def pool():
     def work(n):
-        a = now()
-        sum(i * i for i in range(n))  # @work
-        end("work", a)
-        a = now()
-        time.sleep(0.003)  # @pause
-        end("pause", a)
+        with line("work"):
+            sum(i * i for i in range(n))  # @work
+        with line("pause"):
+            time.sleep(0.003)  # @pause
 
     with concurrent.futures.ThreadPoolExecutor(2) as workers:
         for _ in going():
-            a = now()
-            list(workers.map(work, [4000] * 8))  # @map
-            end("map", a)
+            with line("map"):
+                list(workers.map(work, [4000] * 8))  # @map
 
 
 def server():
     def handle(n):
-        a = now()
-        x = [(i * n % 97) / 97 for i in range(16000)]  # @handler
-        end("handler", a)
+        with line("handler"):
+            x = [(i * n % 97) / 97 for i in range(16000)]  # @handler
         return sum(x)
 
     async def serve(reader, writer):
@@ -137,9 +101,8 @@ def server():
         port = listening.sockets[0].getsockname()[1]
         for _ in going():
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
-            a = now()
-            x = [str(i) for i in range(4000)]  # @client
-            end("client", a)
+            with line("client"):
+                x = [str(i) for i in range(4000)]  # @client
             writer.write(b"%d\n" % len(x))
             await reader.readline()
             writer.close()
@@ -150,16 +113,14 @@ def server():
 def coroutines():
     async def one():
         for _ in going():
-            a = now()
-            sum(i for i in range(10000))  # @counts
-            end("counts", a)
+            with line("counts"):
+                sum(i for i in range(10000))  # @counts
             await asyncio.sleep(0)
 
     async def two():
         for _ in going():
-            a = now()
-            sorted(range(20000), key=str)  # @sorts
-            end("sorts", a)
+            with line("sorts"):
+                sorted(range(20000), key=str)  # @sorts
             await asyncio.sleep(0)
 
     async def main():
@@ -171,45 +132,38 @@ def coroutines():
 def generators():
     def items():
         while True:
-            a = now()
-            item = [i * 3 for i in range(6000)]  # @makes
-            end("makes", a)
+            with line("makes"):
+                item = [i * 3 for i in range(6000)]  # @makes
             yield item
 
     def scaled(source):
         for item in source:
-            a = now()
-            item = [i / 7 for i in item]  # @scales
-            end("scales", a)
+            with line("scales"):
+                item = [i / 7 for i in item]  # @scales
             yield item
 
     source = scaled(items())
     for _ in going():
         item = next(source)
-        a = now()
-        item.sort(reverse=True)  # @sorts
-        end("sorts", a)
+        with line("sorts"):
+            item.sort(reverse=True)  # @sorts
 
 
 def children():
     for _ in range(4):
-        a = now()
-        subprocess.run([sys.executable, "-S", "-c", "import time; time.sleep(0.4)"])  # @waits
-        end("waits", a)
-        a = now()
-        sum(i * i for i in range(3_000_000))  # @between
-        end("between", a)
+        with line("waits"):
+            subprocess.run([sys.executable, "-S", "-c", "import time; time.sleep(0.4)"])  # @waits
+        with line("between"):
+            sum(i * i for i in range(3_000_000))  # @between
 
 
 def child(results, seconds):
     until = now() + seconds
-    a = now()
-    while now() < until:  # @child
-        sum(range(500))  # @child
-    end("child", a)
-    a = now()
-    time.sleep(0.6)  # @childrests
-    end("childrests", a)
+    with line("child"):
+        while now() < until:  # @child
+            sum(range(500))  # @child
+    with line("childrests"):
+        time.sleep(0.6)  # @childrests
     results.put(seconds)
     tell()
 
@@ -219,9 +173,8 @@ def processes():
     results = context.Queue()
     process = context.Process(target=child, args=(results, 1.0))
     process.start()
-    a = now()
-    results.get()  # @get
-    end("get", a)
+    with line("get"):
+        results.get()  # @get
     process.join()
 
 
@@ -230,57 +183,49 @@ def queues():
 
     def produce():
         for _ in going():
-            a = now()
-            item = [i * i for i in range(5000)]  # @produce
-            end("produce", a)
+            with line("produce"):
+                item = [i * i for i in range(5000)]  # @produce
             items.put(item)
         items.put(None)
 
     thread = threading.Thread(target=produce)
     thread.start()
     while True:
-        a = now()
-        item = items.get()  # @get
-        end("get", a)
+        with line("get"):
+            item = items.get()  # @get
         if item is None:
             break
-        a = now()
-        item.sort(key=str)  # @consume
-        end("consume", a)
+        with line("consume"):
+            item.sort(key=str)  # @consume
 
 
 def imports():
-    a = now()
-    import decimal  # noqa: F401  # @imports
-    import http.server  # noqa: F401  # @imports
-    import logging.config  # noqa: F401  # @imports
-    import sqlite3  # noqa: F401  # @imports
-    import unittest.mock  # noqa: F401  # @imports
+    with line("imports"):
+        import decimal  # noqa: F401  # @imports
+        import http.server  # noqa: F401  # @imports
+        import logging.config  # noqa: F401  # @imports
+        import sqlite3  # noqa: F401  # @imports
+        import unittest.mock  # noqa: F401  # @imports
 
-    import numpy  # @imports
-    end("imports", a)
+        import numpy  # @imports
     until = now() + 0.5
-    a = now()
-    while now() < until:  # @work
-        numpy.sort(numpy.arange(3000))  # @work
-    end("work", a)
+    with line("work"):
+        while now() < until:  # @work
+            numpy.sort(numpy.arange(3000))  # @work
 
 
 def files():
     path = os.environ["CLOCKS"] + ".data"
     data = os.urandom(1 << 20)
     for _ in going():
-        a = now()
-        with open(path, "wb") as file:  # @writes
-            file.write(data)  # @writes
-        end("writes", a)
-        a = now()
-        with open(path, "rb") as file:  # @reads
-            got = file.read()  # @reads
-        end("reads", a)
-        a = now()
-        got.count(b"\x07")  # @counts
-        end("counts", a)
+        with line("writes"):
+            with open(path, "wb") as file:  # @writes
+                file.write(data)  # @writes
+        with line("reads"):
+            with open(path, "rb") as file:  # @reads
+                got = file.read()  # @reads
+        with line("counts"):
+            got.count(b"\x07")  # @counts
 
 
 def finalisation():
@@ -294,9 +239,8 @@ def finalisation():
         return total
 
     kept = fill()
-    a = now()
-    work()
-    end("work", a)
+    with line("work"):
+        work()
     sys.modules["kept"] = kept
     kept.append(kept)
 
@@ -310,23 +254,17 @@ def network():
     x, y = torch.randn(32, 64), torch.randn(32, 8)
     for _ in going():
         optimizer.zero_grad()
-        a = now()
-        loss = ((net(x) - y) ** 2).mean()  # @forward
-        end("forward", a)
-        a = now()
-        loss.backward()  # @backward
-        end("backward", a)
-        a = now()
-        optimizer.step()  # @step
-        end("step", a)
-        a = now()
-        weights = [p.detach().sum().item() for p in net.parameters()]  # @sums
-        end("sums", a)
-        a = now()
-        sum(i * w for w in weights for i in range(1500))  # @plain
-        end("plain", a)
+        with line("forward"):
+            loss = ((net(x) - y) ** 2).mean()  # @forward
+        with line("backward"):
+            loss.backward()  # @backward
+        with line("step"):
+            optimizer.step()  # @step
+        with line("sums"):
+            weights = [p.detach().sum().item() for p in net.parameters()]  # @sums
+        with line("plain"):
+            sum(i * w for w in weights for i in range(1500))  # @plain
 
 
 if __name__ == "__main__":
-    atexit.register(tell)
-    globals()[sys.argv[1]]()
+    run(globals())
