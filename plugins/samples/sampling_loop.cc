@@ -1,6 +1,7 @@
 #include "sampling_loop.h"
 
 #include <dirent.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -132,12 +133,15 @@ int64_t SamplingLoop::NextTick() {
          static_cast<int64_t>(random_ % static_cast<uint64_t>(period * 3 / 2));
 }
 
-// Takes the samples of threads that run, until `until_ns`.
+// Takes the samples of threads that run, until `until_ns`. epoll_wait() knows whole milliseconds.
 bool SamplingLoop::Wait(int64_t until_ns) {
-  constexpr int64_t kMs = 1'000'000;
-  const int64_t left = std::max<int64_t>(until_ns - NowNs() + kMs - 1, 0) / kMs;
+  constexpr int64_t kSecond = 1'000'000'000;
+  const int64_t left = std::max<int64_t>(until_ns - NowNs(), 0);
+  const timespec time = {left / kSecond, left % kSecond};
+  pollfd any = {epoll_, POLLIN, 0};
+  if (ppoll(&any, 1, &time, nullptr) < 0 && errno != EINTR) return false;
   epoll_event ready[32];
-  const int count = epoll_wait(epoll_, ready, 32, static_cast<int>(left));
+  const int count = epoll_wait(epoll_, ready, 32, 0);
   if (count < 0 && errno != EINTR) return false;
   for (int i = 0; i < count; ++i) {
     const int tid = ready[i].data.fd;

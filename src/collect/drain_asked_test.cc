@@ -106,24 +106,28 @@ TEST_F(DrainTest, WhereTheLogWasRemovedThatIsToldOnceAndTheRingGoes) {
   EXPECT_NE(ring->header()->state, uint64_t{format::kRingFinished});
 }
 
-TEST_F(DrainTest, WhereARunThatHasEndedWasRemovedTheRingGoesAndNothingIsWrong) {
-  for (const bool removed : {false, true}) {
+TEST_F(DrainTest, AtTheEndTheRingOfARemovedRunGoesAndAllThatNothingWasRecordedInto) {
+  for (const auto& [request, removed] :
+       {std::pair(Drain::kLook, false), {Drain::kLook, true}, {Drain::kDiscard, false}}) {
     ChunkRing* ring = Record(16);
-    const std::string ring_file = dir_ + "/named";
+    const std::string ring_file = dir_ + "/named", log_file = log();
     fclose(fopen(ring_file.c_str(), "we"));
     DrainOptions options;
     options.ring = ring;
     options.ring_name = ring_file.c_str();
+    options.log_name = log_file.c_str();
     Start(options);
     Recorder::Get().SetPhase(Phase::kOff, ClockNow());
-    if (removed) unlink(log().c_str());
-    drain_->Ask(Drain::kLook);
+    if (removed) unlink(log_file.c_str());
+    drain_->Ask(request);
     ASSERT_TRUE(drain_->Await(60'000));
-    EXPECT_EQ(access(ring_file.c_str(), F_OK) != 0, removed);
+    const bool goes = removed || request == Drain::kDiscard;
+    EXPECT_EQ(access(ring_file.c_str(), F_OK) != 0, goes);
+    EXPECT_EQ(access(log_file.c_str(), F_OK) != 0, goes);
     Quit();
     EXPECT_EQ(failures, 0);
-    EXPECT_EQ(ring->header()->state == uint64_t{format::kRingFinished}, !removed);
-    unlink(log().c_str());
+    EXPECT_EQ(ring->header()->state == uint64_t{format::kRingFinished}, !goes);
+    unlink(log_file.c_str());
   }
 }
 

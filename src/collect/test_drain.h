@@ -54,7 +54,7 @@ class DrainTest : public CollectTest {
   void StartOn(DrainOptions options, int fd) {
     ASSERT_GE(fd, 0);
     options.identity.nonce = 9;
-    options.log_name = "log";
+    if (*options.log_name == '\0') options.log_name = "log";
     options.on_start = [] {
       ++starts;
       while (hold) usleep(1000);

@@ -32,6 +32,7 @@ constexpr uint64_t kFewestChunks = 16;
 constexpr uint64_t kRingHeaderChunks = format::kRingHeaderBytes / format::kRingChunkBytes;
 constexpr uint32_t kMultShift = 32;
 constexpr int kFlushWaitMs = 10'000;
+constexpr int kEndWaitMs = 2000;  // a disk that does not answer keeps no program from its end
 constexpr const char* kOtherFolder = "another folder has taken its place";
 
 uint64_t Nonce() {
@@ -89,7 +90,7 @@ void ProcessLog::Close() {
 // can tell a run that was removed from one that was moved, and so whether its ring is still needed.
 void ProcessLog::LeaveFiles(bool recorded) {
   drain_.Ask(recorded ? Drain::kLook : Drain::kDiscard);
-  (void)drain_.Await(kFlushWaitMs);
+  (void)drain_.Await(kEndWaitMs);
 }
 
 int ProcessLog::Open(const Settings& settings, const Calls& calls) {

@@ -1,6 +1,7 @@
 #include "src/analyze/verdict/thread_lines.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "src/trace/layers.h"
@@ -13,6 +14,13 @@ namespace {
 // 400 cases; where a processor is hard to get, what calls none and waits for none is seen less. But
 // the same call, or Python code between the same calls, is likely the same line.
 constexpr std::array<int64_t, kKeys> kReach = {10, 10, 10, 3, 10, 3, 3};
+
+// Of so many samples to either side, by the clock of the state, the one whose place in its stretch
+// is most like tells. Stretches of one state that come again are likely the same code, so where a
+// line ends in them is known better from all of them than from the samples of each. Where only the
+// layer is the same, the next one tells.
+constexpr size_t kAside = 8;
+constexpr std::array<bool, kKeys> kByPlace = {true, true, true, false, true, false, false};
 
 // What a key is of, in its lowest bits.
 constexpr uint64_t kOfCall = 1, kOfPython = 2, kOfLayer = 3, kOfWork = 4, kOfPlace = 5,
@@ -149,15 +157,33 @@ void LineCursor::PlaceSamples() {
       State* state = Find(keys[level]);
       if (state == nullptr) continue;
       for (size_t i = next; i < samples_.size() && samples_[i].at_ns < piece.end_ns; ++i) {
+        const Place place = {samples_[i].at_ns - piece.begin_ns, piece.end_ns - piece.begin_ns};
         in_states[i][level] = {state, state->samples.size()};
         state->samples.push_back(static_cast<uint32_t>(i));
-        state->at_ns.push_back(state->elapsed_ns + samples_[i].at_ns - piece.begin_ns);
+        state->at_ns.push_back(state->elapsed_ns + place.in_ns);
+        state->places.push_back(place);
       }
       state->elapsed_ns += piece.end_ns - piece.begin_ns;
     }
   }
   for (const InStates& sample : in_states) variances_.push_back(VarianceOf(sample));
-  for (auto& [key, state] : states_) state.elapsed_ns = 0;
+  for (auto& [key, state] : states_) {
+    state.elapsed_ns = 0;
+    FindMixed(&state);
+  }
+}
+
+void LineCursor::FindMixed(State* state) const {
+  const size_t n = state->samples.size();
+  state->mixed.resize(n);
+  for (size_t i = 1; i < n; ++i) {
+    if (samples_[state->samples[i]].line == samples_[state->samples[i - 1]].line) continue;
+    // Between these two lies a change: for all that have both at their sides.
+    const size_t first = i - std::min(i, kAside), end = std::min(n, i + kAside);
+    for (size_t near = end; near > first && !state->mixed[near - 1]; --near) {
+      state->mixed[near - 1] = true;
+    }
+  }
 }
 
 // Between two samples that differ the lines change once or many times: what is next to a sample may
@@ -195,22 +221,52 @@ void LineCursor::FindExit() {
   }
 }
 
-LineCursor::Found LineCursor::Nearest(State* state, int64_t times) const {
-  const int64_t now = state->elapsed_ns;
+// How unlike two places are is twice the larger of how far apart they are from the begin and from
+// the end of their stretches.
+LineCursor::Found LineCursor::Nearest(State* state, size_t level, const Place& now) const {
+  const int64_t elapsed = state->elapsed_ns;
   const size_t n = state->samples.size();
   const auto sample = [&](size_t i) -> const ThreadSample& { return samples_[state->samples[i]]; };
   // The first instant that is nearer to the sample behind it.
   const auto next_begins = [&](size_t i) {
     return i + 1 == n ? INT64_MAX : (state->at_ns[i] + state->at_ns[i + 1]) / 2 + 1;
   };
-  while (next_begins(state->nearest) <= now) ++state->nearest;
-  const size_t i = state->nearest;
-  const ThreadSample& one = sample(i);
-  const int64_t reach = times * one.covers_ns, at = state->at_ns[i];
-  const int64_t until = next_begins(i);
-  if (now < at - reach) return {nullptr, std::min(at - reach, until) - now};
-  if (now > at + reach) return {nullptr, until == INT64_MAX ? until : until - now};
-  return {&one, std::min(until, at + reach + 1) - now};
+  while (next_begins(state->nearest) <= elapsed) ++state->nearest;
+  const size_t nearest = state->nearest;
+  const size_t aside = kByPlace[level] && state->mixed[nearest] ? kAside : 0;
+  const size_t first = nearest - std::min(nearest, aside), end = std::min(n, nearest + aside + 1);
+  int64_t until = next_begins(nearest);
+  // The middle of its distance by place moves with the length of the stretch.
+  const auto middle = [&](size_t i) {
+    return 2 * state->places[i].in_ns + now.length_ns - state->places[i].length_ns;
+  };
+  // Of some in the same place, the next one by the clock tells.
+  const auto apart = [&](size_t i) {
+    const auto aside_of = static_cast<int64_t>(i > nearest ? i - nearest : nearest - i);
+    return std::abs(now.length_ns - state->places[i].length_ns) + aside_of;
+  };
+  const auto reach = [&](size_t i) { return kReach[level] * sample(i).covers_ns; };
+  const auto reaches = [&](size_t i) { return std::abs(elapsed - state->at_ns[i]) <= reach(i); };
+  size_t best = n;
+  int64_t least = 0;
+  for (size_t i = first; i < end; ++i) {
+    if (elapsed < state->at_ns[i] - reach(i)) until = std::min(until, state->at_ns[i] - reach(i));
+    if (!reaches(i)) continue;
+    const int64_t distance = std::abs(2 * now.in_ns - middle(i)) + apart(i);
+    if (best < n && distance >= least && !(distance == least && middle(i) < middle(best))) continue;
+    best = i, least = distance;
+  }
+  if (best == n) return {nullptr, until == INT64_MAX ? until : until - elapsed};
+  until = std::min(until, state->at_ns[best] + reach(best) + 1);
+  int64_t for_ns = until - elapsed;
+  for (size_t i = first; i < end; ++i) {
+    const int64_t behind = middle(i) - middle(best), more = apart(i) - apart(best);
+    if (!reaches(i) || behind <= 0 || more >= behind) continue;
+    // From there on that one is less unlike.
+    const int64_t sum = middle(i) + middle(best) + more;
+    for_ns = std::min(for_ns, (sum >= 0 ? sum / 4 : -((3 - sum) / 4)) + 1 - now.in_ns);
+  }
+  return {&sample(best), for_ns};
 }
 
 const LineStretch& LineCursor::At(int64_t at_ns) {
@@ -234,7 +290,8 @@ void LineCursor::Advance() {
   for (size_t level = 0; level < kKeys && !preempted; ++level) {
     State* const state = of_piece_[level];
     if (state == nullptr) continue;
-    const Found found = Nearest(state, kReach[level]);
+    const Found found =
+        Nearest(state, level, {at - piece_.begin_ns, piece_.end_ns - piece_.begin_ns});
     if (found.for_ns < now_.end_ns - at) now_.end_ns = at + found.for_ns;
     if (found.sample == nullptr) continue;
     now_.sample = found.sample;

@@ -1,5 +1,5 @@
 // Which line of the program a thread was at, from moment to moment, by place: each stretch of its
-// time has the sample that is next to it among those of its state. docs/verdict.md has the rules.
+// time has the sample that is next to it among those of its state. docs/samples.md has the rules.
 //
 // What a thread does is known exactly by its spans: the call that it is in, or the Python code
 // between two calls. A sample tells the line of one instant. So a stretch asks the samples of its
@@ -95,24 +95,31 @@ class LineCursor {
   const LineStretch& At(int64_t at_ns);
 
  private:
+  // An instant of a stretch of time.
+  struct Place {
+    int64_t in_ns, length_ns;  // since the stretch began; how long that is
+  };
   // The samples of one state, and a clock that runs while the thread is in it.
   struct State {
     int64_t elapsed_ns = 0;
     size_t nearest = 0;  // of `samples`, at that time
     std::vector<uint32_t> samples;
     std::vector<int64_t> at_ns;  // of each, by that clock
+    std::vector<Place> places;   // of each
+    std::vector<bool> mixed;     // of each: the samples next to it have several lines
   };
   struct Found {
-    const ThreadSample* sample;
-    int64_t for_ns;  // how long that holds
+    const ThreadSample* sample;  // null: none
+    int64_t for_ns;              // how long that holds
   };
   // Where a sample stands among those of its states, the narrowest first.
   using InStates = std::array<std::pair<const State*, size_t>, kKeys>;
   void PlaceSamples();
   double VarianceOf(const InStates& sample) const;
   State* Find(uint64_t key);
+  void FindMixed(State* state) const;
   void FindExit();
-  Found Nearest(State* state, int64_t times) const;
+  Found Nearest(State* state, size_t level, const Place& now) const;
   void Advance();
 
   const std::vector<ThreadSample>& samples_;

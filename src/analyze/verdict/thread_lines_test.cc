@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <random>
@@ -62,24 +63,43 @@ class ByDefinition {
       const int64_t reach = level == 3 || level > 4 ? 3 : 10;
       if (key == kNoKey) continue;
       const int64_t now = ClockAt(key, i);
-      int64_t nearest = -1, distance = 0;
+      std::vector<size_t> of_state;  // samples
       for (size_t s = 0; s < samples_.size(); ++s) {
         const int64_t at = samples_[s].at_ns - window_.begin_ns;
         if (at < 0 || at >= static_cast<int64_t>(keys_.size())) continue;
-        const auto place = static_cast<size_t>(at);
-        if (std::find(keys_[place].begin(), keys_[place].end(), key) == keys_[place].end())
-          continue;
-        const int64_t away = std::abs(ClockAt(key, place) - now);
-        // Of two in one instant, the first has that instant, and the last what is behind it.
-        const bool same =
-            nearest >= 0 && samples_[static_cast<size_t>(nearest)].at_ns == samples_[s].at_ns;
-        if (nearest >= 0 && !(same ? ClockAt(key, place) < now : away < distance)) continue;
-        nearest = static_cast<int64_t>(s);
-        distance = away;
+        const std::array<Key, kKeys>& keys = keys_[static_cast<size_t>(at)];
+        if (std::find(keys.begin(), keys.end(), key) != keys.end()) of_state.push_back(s);
       }
-      if (nearest >= 0 && distance <= reach * samples_[static_cast<size_t>(nearest)].covers_ns) {
-        return nearest;
+      const auto place = [&](size_t s) {
+        return static_cast<size_t>(samples_[of_state[s]].at_ns - window_.begin_ns);
+      };
+      size_t nearest = 0;
+      for (size_t s = 1; s < of_state.size(); ++s) {
+        const int64_t away = std::abs(ClockAt(key, place(s)) - now),
+                      least = std::abs(ClockAt(key, place(nearest)) - now);
+        // Of some in one instant, the first has what is before it, and the last what is behind.
+        if (place(s) == place(nearest) ? ClockAt(key, place(s)) < now : away < least) nearest = s;
       }
+      size_t aside = level == 3 || level > 4 ? 0 : 8;
+      const auto next_to = [&](size_t s) { return s + aside >= nearest && s <= nearest + aside; };
+      bool mixed = false;
+      for (size_t s = 0; s < of_state.size(); ++s) {
+        mixed |= next_to(s) && samples_[of_state[s]].line != samples_[of_state[nearest]].line;
+      }
+      if (!mixed) aside = 0;
+      int64_t told = -1;
+      std::pair<int64_t, int64_t> least;
+      for (size_t s = 0; s < of_state.size(); ++s) {
+        if (!next_to(s)) continue;
+        const int64_t away = std::abs(ClockAt(key, place(s)) - now);
+        if (away > reach * samples_[of_state[s]].covers_ns) continue;
+        auto unlike = Unlike(i, place(s));
+        unlike.first += static_cast<int64_t>(s > nearest ? s - nearest : nearest - s);
+        if (told >= 0 && unlike >= least) continue;
+        told = static_cast<int64_t>(of_state[s]);
+        least = unlike;
+      }
+      if (told >= 0) return told;
     }
     return -1;
   }
@@ -88,6 +108,30 @@ class ByDefinition {
   uint32_t PartOf(int64_t at_ns) const {
     if (steps_.begin_ns >= steps_.end_ns) return 0;
     return at_ns < steps_.begin_ns ? 1 : at_ns < steps_.end_ns ? 2 : 3;
+  }
+  // The begin and the end of what lies around `i` without a change of its state.
+  std::pair<int64_t, int64_t> PieceOf(size_t i) const {
+    const auto part = [&](size_t at) {
+      return PartOf(window_.begin_ns + static_cast<int64_t>(at));
+    };
+    const auto goes_on = [&](size_t a, size_t b) {
+      return BeginOf(a) == BeginOf(b) && off_[a] == off_[b] && marks_[a] == marks_[b] &&
+             part(a) == part(b);
+    };
+    size_t begin = i, end = i + 1;
+    while (begin > 0 && goes_on(begin - 1, i)) --begin;
+    while (end < states_.size() && goes_on(end, i)) ++end;
+    return {static_cast<int64_t>(begin), static_cast<int64_t>(end)};
+  }
+  // Twice how far the instants' places in their pieces are apart, from begin or from end; and the
+  // middle of both, by which the earlier one tells where two are as far.
+  std::pair<int64_t, int64_t> Unlike(size_t i, size_t other) const {
+    const auto [begin, end] = PieceOf(i);
+    const auto [its_begin, its_end] = PieceOf(other);
+    const auto at = static_cast<int64_t>(i), its = static_cast<int64_t>(other);
+    const int64_t by_begin = (at - begin) - (its - its_begin),
+                  by_end = (end - at) - (its_end - its);
+    return {2 * std::max(std::abs(by_begin), std::abs(by_end)), by_end - by_begin};
   }
   bool IsPython(size_t i) const { return !states_[i].name.valid(); }
   bool Alike(size_t a, size_t b) const {
@@ -325,6 +369,44 @@ std::string Sample(int at, int covers, const std::string& own, const std::string
 }
 
 using Rows = std::vector<std::string>;
+
+// Forty stretches of Python between the same calls, of 900 to 1100 ns, in each of which a second
+// line begins at the same time; a sample each, at random: by the next sample in time, the lines
+// would be off by 8 % of the whole (standard deviation).
+TEST(ThreadLines, OfCodeThatComesAgainAreKnownFromAllOfIt) {
+  constexpr int kTries = 200;
+  double squares = 0;
+  for (uint64_t seed = 0; seed < kTries; ++seed) {
+    std::mt19937_64 engine(seed);
+    const auto below = [&](int n) { return static_cast<int>(engine() % static_cast<unsigned>(n)); };
+    const int second_at = 200 + below(500);
+    int64_t first_ns = 0;
+    std::string spans, samples;
+    int at = 0, before = 0;
+    for (int i = 0; i < 40; ++i) {
+      const int length = 900 + below(200), sample = at + below(length);
+      first_ns += second_at;
+      samples += Sample(sample, sample - before, sample - at < second_at ? "a.py:1 f" : "a.py:2 f");
+      before = sample;
+      at += length;
+      spans +=
+          "span aten::mm " + std::to_string(at) + " " + std::to_string(at + 10) + " framework\n";
+      at += 10;
+    }
+    const Table table =
+        Compute(Parse("process train pid=7 window=0.." + std::to_string(at) +
+                      "\nthread main tid=7 base=python main lead\n" + spans + samples),
+                "lines");
+    int64_t python_ns = 0, got_ns = 0;
+    for (size_t row = 0; row < table.rows(); ++row) {
+      if (table.texts("layer")[row] != "python") continue;
+      python_ns += table.integers("ns")[row];
+      if (table.texts("line")[row] == "a.py:1 f") got_ns += table.integers("ns")[row];
+    }
+    squares += std::pow(static_cast<double>(got_ns - first_ns) / static_cast<double>(python_ns), 2);
+  }
+  EXPECT_LT(std::sqrt(squares / kTries), 0.04);
+}
 
 TEST(ThreadLines, AWaitThatNoSampleSawHasNoneOfItsNeighbours) {
   EXPECT_EQ(LinesOf("span time.sleep 400 600 idle\n" + Sample(300, 300, "a.py:1 f") +

@@ -477,7 +477,8 @@ if __name__ == "__main__":
     LOOP = asyncio.new_event_loop()
     LOG = open(os.path.join(FOLDER, "log"), "w")
     clock = Clock()
-    for STEP in clock.steps(int(os.environ.get("STEPS", "120"))):
+    for STEP in clock.steps(int(os.environ.get("STEPS", "120")),
+                            waits=PLANTED and FAULT == "gil_called"):
         base()
         if PLANTED:
             clock.time(globals()[FAULT])

@@ -14,6 +14,7 @@ from clock import PLANTED, Clock
 
 FAULT = sys.argv[1]
 FILE = os.path.join(tempfile.mkdtemp(), "model.pt")
+TOOK = []
 torch.manual_seed(1)
 BIG = torch.nn.Sequential(*[torch.nn.Linear(700, 700) for _ in range(4)])
 
@@ -38,7 +39,9 @@ def copy_model():
 
 def metrics():
     predicted = model(x).argmax(1).tolist()
-    return [sum(p == t for p, t in zip(predicted * 1500, y.tolist() * 1500))]  # HERE
+    begin = time.perf_counter()
+    sum(p == t for p, t in zip(predicted * 1500, y.tolist() * 1500))  # HERE
+    return time.perf_counter() - begin
 
 
 def one_by_one():
@@ -48,7 +51,9 @@ def one_by_one():
 
 def operator_svd():
     torch.linalg.svd(x @ x.T + torch.ones(32, 32).repeat(1, 1))
+    begin = time.perf_counter()
     torch.linalg.svd(torch.ones(150, 150))  # HERE
+    return time.perf_counter() - begin
 
 
 def evaluate():
@@ -71,12 +76,15 @@ class Slow(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient):
+        begin = time.perf_counter()
         sum([i & 7 for i in range(200_000)])  # HERE
+        TOOK.append(time.perf_counter() - begin)
         return gradient
 
 
 def custom_backward():
     Slow.apply(model(x)).sum().backward()
+    return TOOK.pop()
 
 
 class Rows(Dataset):
@@ -116,5 +124,4 @@ if __name__ == "__main__":
         torch.nn.functional.cross_entropy(model(x), y).backward()
         optimizer.step()
         if PLANTED and not fed:
-            with clock:
-                globals()[FAULT]()
+            clock.time(globals()[FAULT])
