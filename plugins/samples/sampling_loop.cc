@@ -1,7 +1,6 @@
 #include "sampling_loop.h"
 
 #include <dirent.h>
-#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -23,6 +22,8 @@ constexpr int64_t kLookForThreadsNs = 200'000'000;
 constexpr size_t kMostCpuSampled = 512;  // threads: each takes a descriptor and two pages
 constexpr int64_t kSeldom = 100;         // of the time of a processor: 1 %
 constexpr int64_t kWaitingShare = 50;    // of those that wait 2 %: the rest come later
+constexpr int64_t kLeastAtOnceNs =
+    150'000;  // a few threads are seen in each look, those that begin too
 constexpr int64_t kShortPauseNs = 1'000'000'000;
 
 bool IsOurs(int tid) {
@@ -133,15 +134,17 @@ int64_t SamplingLoop::NextTick() {
          static_cast<int64_t>(random_ % static_cast<uint64_t>(period * 3 / 2));
 }
 
-// Takes the samples of threads that run, until `until_ns`. epoll_wait() knows whole milliseconds.
+// Takes the samples of threads that run, until `until_ns`. Where none is asked for nothing can come
+// meanwhile, and the time need be no whole number of milliseconds.
 bool SamplingLoop::Wait(int64_t until_ns) {
-  constexpr int64_t kSecond = 1'000'000'000;
+  constexpr int64_t kMs = 1'000'000;
   const int64_t left = std::max<int64_t>(until_ns - NowNs(), 0);
-  const timespec time = {left / kSecond, left % kSecond};
-  pollfd any = {epoll_, POLLIN, 0};
-  if (ppoll(&any, 1, &time, nullptr) < 0 && errno != EINTR) return false;
+  if (!native_) {
+    usleep(static_cast<useconds_t>(left / 1000));
+    return true;
+  }
   epoll_event ready[32];
-  const int count = epoll_wait(epoll_, ready, 32, 0);
+  const int count = epoll_wait(epoll_, ready, 32, static_cast<int>((left + kMs - 1) / kMs));
   if (count < 0 && errno != EINTR) return false;
   for (int i = 0; i < count; ++i) {
     const int tid = ready[i].data.fd;
@@ -217,7 +220,7 @@ void SamplingLoop::Tick() {
   for (const auto& [last, tid] : due) {
     if (Elapsed(*threads_[tid], now) < period / 4) continue;
     SampleWaiting(tid, threads_[tid].get());
-    if (ThreadNs() - begin > period / kWaitingShare) break;
+    if (ThreadNs() - begin > std::max(period / kWaitingShare, kLeastAtOnceNs)) break;
   }
 }
 

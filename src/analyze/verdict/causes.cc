@@ -52,7 +52,7 @@ class Walk {
   }
   // Beside a device, and not for it.
   static bool HostWorks(const Moment& now) {
-    return (now.key->layers & kHostBits) != 0 && now.lead->doing != Doing::kAwaitingDevice &&
+    return (now.layers & kHostBits) != 0 && now.lead->doing != Doing::kAwaitingDevice &&
            now.lead->doing != Doing::kCopying;
   }
   void Add(const Moment& now, uint32_t step);
@@ -79,9 +79,7 @@ class Walk {
   void Move(const Told& told, CauseSum* from, CauseSum* to, const BlamedLines& to_lines);
   void MoveToGil(const Told& told, CauseSum* from, const BlamedLines& to_lines);
   void Move(const IdleThreads::Moved& moved) {
-    auto& causes = out_->causes;
-    Move(moved.lead, &causes[static_cast<size_t>(moved.from)],
-         &causes[static_cast<size_t>(moved.to)], moved.to_lines);
+    Move(moved.lead, &SumOf(moved.from), &SumOf(moved.to), moved.to_lines);
   }
 
   const trace::Trace& trace_;
@@ -176,7 +174,7 @@ void Walk::AddOthers(const Moment& now) {
     called_back_.Add(now.cause, other);
     idle_.AddOther(answered, other);
     if (now.cause != Cause::kLock) continue;
-    awaited_.AddOther(BehindLead(now.key->layers), other, now.has_child);
+    awaited_.AddOther(BehindLead(now.layers), other, now.has_child);
   }
 }
 
@@ -201,6 +199,7 @@ void Walk::Visit(const KeyInterval& key) {
                   children_.At(at) != nullptr,
                   false};
     now.end_ns = std::min(now.end_ns, children_.Until(at));
+    now.layers = lines_.LayersBehind(lead, key.layers, at, &now.end_ns);
     if (lead.doing == Doing::kSelecting && !now.has_child) {
       now.others_work = others_work_.At(at);
       now.end_ns = std::min(now.end_ns, others_work_.Until(at));
@@ -210,7 +209,7 @@ void Walk::Visit(const KeyInterval& key) {
       now.cause = computes ? Cause::kDevice : communicates ? Cause::kCommunication : Cause::kCopies;
     } else {
       now.cause =
-          CauseOnHost(key.layers, lead, purposes_[key.operation], {now.has_child, now.others_work});
+          CauseOnHost(now.layers, lead, purposes_[key.operation], {now.has_child, now.others_work});
     }
     if (now.cause == Cause::kCommunication) {
       now.end_ns = std::min(now.end_ns, rank_waits_.Until(at));
@@ -238,7 +237,7 @@ void Walk::Add(const Moment& now, uint32_t step) {
     }
     auto& [operations, names] = recent_[static_cast<size_t>(now.cause)];
     operations.In(&sum.operations, now.key->operation) += ns;
-    if (DeviceBusy(now.key->layers) && IsOfDevices(now.cause)) {
+    if (DeviceBusy(now.layers) && IsOfDevices(now.cause)) {
       Extend({now.begin_ns, now.end_ns}, &of_devices_[now.cause]);
     } else if (now.lead->name.valid()) {
       names.In(&sum.names, now.lead->name.value) += ns;
@@ -283,7 +282,7 @@ void Walk::AddLines(const Moment& now) {
     return;  // of the causes: PutDownToNoLine
   }
   IdleThreads::Part part = {
-      {}, now.cause, now.key->layers, now.lead->doing, now.lead->end_ns, {now.has_child, false}};
+      {}, now.cause, now.layers, now.lead->doing, now.lead->end_ns, {now.has_child, false}};
   const LineStretch* leads = nullptr;
   const auto add = [&](const LineStretch& at, const Blamed& blamed, ProcessLines::Who who) {
     if (unnamed) (*of_part)[at.line].Add(blamed);
@@ -293,10 +292,10 @@ void Walk::AddLines(const Moment& now) {
     if (other && !for_gil_now_) idle_.AddWork(part, *leads, at, blamed);
     if (nobody && !for_gil_now_) idle_.AddNobody(part, *leads, blamed);
     if (now.cause != Cause::kLock) return;
-    awaited_.AddWork(BehindLead(now.key->layers), other ? at.line : Line(),
+    awaited_.AddWork(BehindLead(now.layers), other ? at.line : Line(),
                      other ? blamed : Blamed{blamed.ns, 0, 0});
   };
-  lines_.ForEach({now.begin_ns, now.end_ns}, now.key->layers, add,
+  lines_.ForEach({now.begin_ns, now.end_ns}, now.layers, add,
                  [&](const LineStretch& at, const trace::Interval& time) {
                    leads = &at;
                    for_gil_now_ = false;
@@ -318,7 +317,7 @@ void Walk::AddLeads(const Moment& now, const LineStretch& at, const trace::Inter
   if (now.cause == Cause::kLock) {
     const bool awaits = (at.sample != nullptr && at.sample->awaits_thread) ||
                         doing == Doing::kAwaitingThread || doing == Doing::kSelecting;
-    const Cause behind = BehindLead(now.key->layers);
+    const Cause behind = BehindLead(now.layers);
     const bool future = at.sample != nullptr && at.sample->awaits_future;
     awaited_.AddLead(behind, {awaits, future}, at.line, blamed);
     if (awaits && behind == Cause::kWaiting) Extend(time, &waited_[now.cause]);

@@ -81,6 +81,33 @@ TEST(IdleThreads, WhatAPoolOrAServerGaveAThreadIsWaitedFor) {
             "waiting a.py:5 nap");
 }
 
+// In each third of its sleeps the thread began to sleep when calls were not recorded, as behind a
+// control step: by its spans it runs Python there.
+TEST(IdleThreads, WhoWasSeenWaitingWhereItsSpansSayPythonDoesNotWork) {
+  std::string lead, other = "thread worker tid=8 base=python\n";
+  for (int at = 20, sleep = 0; at < 980; at += 40, ++sleep) {
+    lead += "span threading.Lock.acquire " + Ms(at) + " " + Ms(at + 30) + " idle\n";
+    if (sleep % 3 > 0) other += "span time.sleep " + Ms(at) + " " + Ms(at + 30) + " idle\n";
+    for (const int look : {5, 15, 25}) {
+      lead += SampleAt(at + look, "a.py:1 main",
+                       "a.py:1 main;queue.py:171 Queue.get;threading.py:320 Condition.wait",
+                       "futex", 10);
+      other += SampleAt(at + look, "a.py:5 nap", "a.py:5 nap", "clock_nanosleep", 10);
+    }
+    other += "span threading.Lock.__enter__ " + Ms(at + 30) + " " + Ms(at + 31) + " native\n";
+  }
+  const Table table = Compute(Parse("process train pid=7 window=0.." + Ms(1000) +
+                                    "\nthread main tid=7 base=python main lead\n" + lead + other),
+                              "places");
+  int64_t ms = 0;
+  for (size_t row = 0; row < table.rows(); ++row) {
+    if (table.texts("place")[row] != "a.py:5 nap") continue;
+    EXPECT_EQ(table.texts("cause")[row], "waiting");
+    ms += table.integers("ns")[row] / 1'000'000;
+  }
+  EXPECT_EQ(ms, 720);
+}
+
 // Of each wait of 30 ms the thread sleeps in the first 10, in which it is seen, and then waits for
 // more itself, in which only the lead is.
 TEST(IdleThreads, OnlyTheTimeInWhichAThreadIsSeenIsItsLines) {

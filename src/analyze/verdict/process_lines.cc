@@ -101,6 +101,12 @@ void ProcessLines::TakeChange(Thread* thread, int64_t at_ns) {
            !WasSeenWaiting(*stretch);
   };
   thread->now = lives && may_work() ? stretch : nullptr;
+  in_python_ -= thread->in_python;
+  waiting_in_python_ -= thread->waits_there;
+  thread->in_python = lives && stretch->state.layer == trace::Layer::kPython;
+  thread->waits_there = thread->in_python && WasSeenWaiting(*stretch);
+  in_python_ += thread->in_python;
+  waiting_in_python_ += thread->waits_there;
   if (lives) {
     changes_.push({std::clamp(stretch->end_ns, at_ns + 1, thread->life.end_ns), thread});
   }
@@ -115,7 +121,7 @@ void ProcessLines::TakeChange(Thread* thread, int64_t at_ns) {
   }
 }
 
-void ProcessLines::FindOthers(int64_t at_ns, LayerSet layers, int64_t* until_ns) {
+void ProcessLines::MoveTo(int64_t at_ns, int64_t* until_ns) {
   for (; next_other_ < others_.size() && others_[next_other_].life.begin_ns <= at_ns;
        ++next_other_) {
     Thread* const born = &others_[next_other_];
@@ -132,6 +138,20 @@ void ProcessLines::FindOthers(int64_t at_ns, LayerSet layers, int64_t* until_ns)
     TakeChange(thread, at_ns);
   }
   if (!changes_.empty()) *until_ns = std::min(*until_ns, changes_.top().at_ns);
+}
+
+LayerSet ProcessLines::LayersBehind(const LeadStretch& lead, LayerSet layers, int64_t at_ns,
+                                    int64_t* until_ns) {
+  constexpr LayerSet kPython = Bit(trace::Layer::kPython);
+  if (lead.layer != trace::Layer::kIdle || (layers & kPython) == 0) return layers;
+  MoveTo(at_ns, until_ns);
+  if (waiting_in_python_ == 0 || in_python_ != waiting_in_python_) return layers;
+  layers &= ~kPython;
+  return (layers & kHostBits) == 0 ? layers | kIdleBit : layers;
+}
+
+void ProcessLines::FindOthers(int64_t at_ns, LayerSet layers, int64_t* until_ns) {
+  MoveTo(at_ns, until_ns);
   for (const Thread* thread : may_work_) {
     if (Works(*thread->now, layers)) working_.push_back(thread->now);
   }

@@ -93,6 +93,12 @@ class ProcessLines {
   // Whether a thread of the process has samples: else no line is known at any time.
   bool knows_any() const { return knows_any_; }
 
+  // `layers`, which are active in the process; while the lead idles without Python, where all other
+  // threads that are in it by their spans were seen waiting: in a call that began while calls were
+  // not recorded, as in a control step, or in one that nothing wraps. Shortens `*until_ns` to when
+  // that may change. Requires: `at_ns` is not smaller than in the calls before, of ForEach() too.
+  LayerSet LayersBehind(const LeadStretch& lead, LayerSet layers, int64_t at_ns, int64_t* until_ns);
+
   enum class Who : uint8_t { kLead, kOther, kNobody };
   // Calls visit(stretch, blamed, who) for each part of [begin, end) in order of time, where the
   // process works in `layers`: with the lead's stretch where the lead does, or sleeps, which is
@@ -110,6 +116,7 @@ class ProcessLines {
     trace::Interval life;
     std::unique_ptr<LineCursor> lines;
     const LineStretch* now = nullptr;  // of another thread than the lead: where it may work
+    bool in_python = false, waits_there = false;  // likewise, as LayersBehind() has it
   };
   struct Change {
     int64_t at_ns;
@@ -123,6 +130,8 @@ class ProcessLines {
   // The stretch of a thread at that time; null outside of its life. Shortens `*until_ns` to its
   // end.
   static const LineStretch* At(Thread* thread, int64_t at_ns, int64_t* until_ns);
+  // Takes the changes of the other threads up to that time.
+  void MoveTo(int64_t at_ns, int64_t* until_ns);
   // Fills working_ with the stretches of the other threads that work then.
   void FindOthers(int64_t at_ns, LayerSet layers, int64_t* until_ns);
   void TakeChange(Thread* thread, int64_t at_ns);
@@ -138,6 +147,7 @@ class ProcessLines {
   std::priority_queue<Change, std::vector<Change>, std::greater<>> changes_;
   std::vector<Thread*> may_work_;  // of others_, by track
   std::vector<const LineStretch*> working_;
+  int64_t in_python_ = 0, waiting_in_python_ = 0;  // of the others
   LineStretch nothing_;
 };
 

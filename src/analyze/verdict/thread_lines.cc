@@ -75,12 +75,14 @@ LeadStretch StateWalk::TakeState() {
 
 std::array<uint64_t, kKeys> StateWalk::Keys(const StateStretch& stretch) const {
   const LeadStretch& state = stretch.state;
-  const trace::NameId next = has_ahead_ ? ahead_.name : trace::NameId();
+  constexpr uint64_t kWhatever = uint64_t{1} << 32;  // no name's
+  const uint64_t next =
+      stretch.cut ? kWhatever : (has_ahead_ ? ahead_.name : trace::NameId()).value;
   if (stretch.off || state.layer == trace::Layer::kOverhead) return {};
   const bool works = trace::IsOfHost(state.layer) && state.layer != trace::Layer::kIdle;
   const bool calls = state.name.valid();
   const uint64_t of_state =
-      calls ? Key(state.name.value, 0, kOfCall) : Key(before_[0].value, next.value, kOfPython);
+      calls ? Key(state.name.value, 0, kOfCall) : Key(before_[0].value, next, kOfPython);
   const uint64_t of_layer = Key(static_cast<uint64_t>(state.layer), 0, kOfLayer);
   const uint64_t in_operation = Key(of_state, state.operation.value, kInOperation);
   const auto if_works = [works](uint64_t key) { return works ? key : uint64_t{0}; };
@@ -101,15 +103,19 @@ std::array<uint64_t, kKeys> StateWalk::Keys(const StateStretch& stretch) const {
 bool StateWalk::Next(StateStretch* stretch) {
   if (at_ns_ >= end_ns_) return false;
   if (at_ns_ >= now_.end_ns) {
-    if (now_.name.valid()) {
+    const bool collected = now_.doing == Doing::kCollecting;
+    if (now_.name.valid() && !collected) {
       std::move_backward(before_.begin(), before_.end() - 1, before_.end());
       before_[0] = now_.name;
       history_ = 0;
       for (const trace::NameId name : before_) history_ = Key(history_, name.value, kOfHistory);
     }
     now_ = TakeState();
+    const bool collects = has_ahead_ && ahead_.doing == Doing::kCollecting;
+    cut_ = !now_.name.valid() && (collected || collects);
   }
-  *stretch = {at_ns_, now_.end_ns, off_.At(at_ns_) != nullptr, marks_.At(at_ns_) != nullptr, now_};
+  *stretch = {at_ns_, now_.end_ns, off_.At(at_ns_) != nullptr, marks_.At(at_ns_) != nullptr,
+              cut_,   now_};
   stretch->end_ns = std::min({stretch->end_ns, off_.Until(at_ns_), marks_.Until(at_ns_)});
   for (const int64_t edge : edges_) {
     if (at_ns_ < edge) stretch->end_ns = std::min(stretch->end_ns, edge);
@@ -233,7 +239,8 @@ LineCursor::Found LineCursor::Nearest(State* state, size_t level, const Place& n
   };
   while (next_begins(state->nearest) <= elapsed) ++state->nearest;
   const size_t nearest = state->nearest;
-  const size_t aside = kByPlace[level] && state->mixed[nearest] ? kAside : 0;
+  const bool by_place = kByPlace[level] && !piece_.cut && state->mixed[nearest];
+  const size_t aside = by_place ? kAside : 0;
   const size_t first = nearest - std::min(nearest, aside), end = std::min(n, nearest + aside + 1);
   int64_t until = next_begins(nearest);
   // The middle of its distance by place moves with the length of the stretch.

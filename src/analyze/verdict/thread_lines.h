@@ -38,6 +38,7 @@ struct StateStretch {
   int64_t begin_ns = 0, end_ns = 0;
   bool off = false;    // paused, or in a control step: no sample was taken, and nothing is known
   bool marks = false;  // in a step that was left out: a call is part of what is around it
+  bool cut = false;    // Python that a collection of garbage begins or ends: it comes anywhere
   LeadStretch state;
 };
 
@@ -51,7 +52,9 @@ class StateWalk {
   // Names of the state of the stretch that came last, the narrowest first: in its operation the
   // call with the four before it, or Python code between two calls with four before; with one
   // before; without these; the layer there; the call or Python code in any operation; the layer;
-  // all work. 0: there is none. A wait is like no other call; Crosscut's own work has no line.
+  // all work. 0: there is none. A wait is like no other call; Crosscut's own work has no line. A
+  // collection of garbage is no call that others are told by: Python code that one begins or ends
+  // has its own states, whatever call follows.
   std::array<uint64_t, kKeys> Keys(const StateStretch& stretch) const;
 
  private:
@@ -66,6 +69,7 @@ class StateWalk {
   const std::array<int64_t, 2> edges_;
   bool has_ahead_ = false;
   LeadStretch now_, ahead_;              // now_ is given out up to at_ns_
+  bool cut_ = false;                     // now_ is, as StateStretch::cut
   std::array<trace::NameId, 4> before_;  // of the calls before now_, the last first
   uint64_t history_ = 0;                 // the key of all of them
 };

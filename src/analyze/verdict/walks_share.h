@@ -69,6 +69,8 @@ struct Moment {
   bool has_child;             // a process that this one started lives
   bool hidden;                // without it, the step would last as long
   bool others_work = false;   // while it selects: as in Relatives
+  // Of `key`; without Python where all that are in it were seen waiting.
+  LayerSet layers = 0;
 };
 
 struct WalksShare {

@@ -151,11 +151,14 @@ def read_file():
 
 
 def synchronise_file():
-    until = time.perf_counter() + 0.012  # one takes from 0.1 to 10 ms
+    took, until = 0.0, time.perf_counter() + 0.012  # one takes from 0.1 to 10 ms
     with open(FILE, "ab", buffering=0) as file:
         while time.perf_counter() < until:
             file.write(b"one")
+            begin = time.perf_counter()
             os.fsync(file.fileno())  # HERE
+            took += time.perf_counter() - begin
+    return took
 
 
 def dump_file():
@@ -222,11 +225,13 @@ def thread_result():
 
 
 def sleep_part():
+    begin = time.perf_counter()
     time.sleep(0.012)  # HERE
+    return time.perf_counter() - begin
 
 
 def thread_sleep():
-    POOL.submit(sleep_part).result()
+    return POOL.submit(sleep_part).result()
 
 
 def python_part():
@@ -243,7 +248,9 @@ def thread_join():
 
 
 def joined_part():
+    begin = time.perf_counter()
     time.sleep(0.06)  # HERE
+    TOOK.append(time.perf_counter() - begin)
 
 
 def threads_joined():
@@ -252,6 +259,7 @@ def threads_joined():
         thread.start()
     for thread in threads:
         thread.join()
+    return max(TOOK.pop() for _ in threads)
 
 
 def native_select():
@@ -413,11 +421,15 @@ def collect():
 
 
 def retry():
+    took = 0.0
     for _ in range(3):  # HERE
         try:
             socket.create_connection(("127.0.0.1", 9), timeout=1)
         except OSError:
+            begin = time.perf_counter()
             time.sleep(0.004)  # HERE
+            took += time.perf_counter() - begin
+    return took
 
 
 def log_lines():
