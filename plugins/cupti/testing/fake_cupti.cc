@@ -198,7 +198,7 @@ bool FakeCupti::CallsBack(CUpti_CallbackDomain domain, CUpti_CallbackId call) co
 }
 
 int64_t FakeCupti::Now() const {
-  if (clock_ != nullptr) return static_cast<int64_t>(clock_());
+  if (const auto clock = clock_.load()) return static_cast<int64_t>(clock());
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec + clock_offset_ns;
@@ -254,11 +254,12 @@ CUpti_ActivityKernel7 FakeCupti::Kernel(uint32_t correlation, int64_t begin_ns, 
 }
 
 void FakeCupti::PutBytes(const void* record, size_t bytes, CUpti_ActivityKind kind, int thread) {
+  // First: a flush behind a kind's end finds what was put while it was on.
+  std::lock_guard<std::recursive_mutex> lock(buffers_mutex_);
   {
     const std::lock_guard<std::mutex> enabled(mutex_);
     if (kinds.count(kind) == 0) return;
   }
-  std::lock_guard<std::recursive_mutex> lock(buffers_mutex_);
   bytes = (bytes + 7) / 8 * 8;
   if (filling_.count(thread) != 0 && filling_[thread].valid + bytes > filling_[thread].bytes) {
     Finish(thread);
@@ -266,8 +267,9 @@ void FakeCupti::PutBytes(const void* record, size_t bytes, CUpti_ActivityKind ki
   if (filling_.count(thread) == 0) {
     Buffer made = {};
     size_t most = 0;
-    if (request_ == nullptr) return;
-    request_(&made.memory, &made.bytes, &most);
+    const auto request = request_.load();
+    if (request == nullptr) return;
+    request(&made.memory, &made.bytes, &most);
     if (made.memory == nullptr) {
       std::lock_guard<std::mutex> counting(mutex_);
       ++dropped_;
@@ -299,7 +301,7 @@ void FakeCupti::HandBack(Buffer buffer) {
     std::lock_guard<std::mutex> lock(mutex_);
     handed_back_[buffer.memory] = buffer.starts;
   }
-  complete_(nullptr, 0, buffer.memory, buffer.bytes, buffer.valid);
+  complete_.load()(nullptr, 0, buffer.memory, buffer.bytes, buffer.valid);
 }
 
 void FakeCupti::FlushAll(bool forced) {

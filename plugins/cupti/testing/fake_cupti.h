@@ -127,9 +127,9 @@ class FakeCupti {
   std::atomic<uintptr_t> subscriber_ = 0;               // the handle of the latest
   std::map<int, std::set<CUpti_CallbackId>> on_, off_;  // exceptions from domains_
   std::set<int> domains_;
-  CUpti_TimestampCallbackFunc clock_ = nullptr;
-  CUpti_BuffersCallbackRequestFunc request_ = nullptr;
-  CUpti_BuffersCallbackCompleteFunc complete_ = nullptr;
+  std::atomic<CUpti_TimestampCallbackFunc> clock_ = nullptr;
+  std::atomic<CUpti_BuffersCallbackRequestFunc> request_ = nullptr;
+  std::atomic<CUpti_BuffersCallbackCompleteFunc> complete_ = nullptr;
   std::map<int, Buffer> filling_;  // by thread
   std::map<int, bool> incomplete_;
   std::map<const uint8_t*, std::vector<size_t>> handed_back_;
