@@ -111,13 +111,6 @@ bool Buffers::Scarce() {
   return count_ - in_use_ < (count_ + 3) / 4;
 }
 
-bool Buffers::any_out() {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return std::any_of(slots_, slots_ + made_, [this](const Slot& slot) {
-    return slot.state == State::kOut && slot.session == session_;
-  });
-}
-
 uint64_t Buffers::TakeRefusals() {
   std::lock_guard<std::mutex> lock(mutex_);
   const uint64_t refusals = refusals_;

@@ -35,8 +35,6 @@ class Buffers {
 
   // Fewer than a quarter are left for CUPTI to take.
   bool Scarce();
-  // Whether CUPTI has one of this session.
-  bool any_out();
   // How often Take() had none since the last call.
   uint64_t TakeRefusals();
   uint32_t bytes() const { return bytes_; }

@@ -190,7 +190,7 @@ void Session::StopRecords() {
   };
   take();
   DisableKinds();
-  if (buffers_.any_out()) take();
+  take();  // a thread that launched meanwhile may have a buffer that it asked for only now
   buffers_.Renew();  // what comes now is too late
   const std::lock_guard lock(records_mutex_);
   PushWindows();
