@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "src/analyze/accounting/accounting.h"
 #include "src/analyze/verdict/process_lines.h"
 
 namespace crosscut::analyze {
@@ -80,6 +81,29 @@ OthersWork MoreOf(const OthersWork& late, const OthersWork& own) {
   return out;
 }
 
+// Of each of those times, from the one before on: how long others have been busy up to it, while
+// the process is in the part that is told.
+std::vector<trace::Interval> LeadUpTo(const std::vector<trace::Interval>& times,
+                                      const BusyTimes& busy, const ProcessEvents& events) {
+  std::vector<trace::Interval> out;
+  int64_t before_ns = INT64_MIN;
+  for (const trace::Interval& time : times) {
+    const int64_t since_ns = std::max(before_ns, busy.BeginOf(time.begin_ns));
+    auto next = std::partition_point(
+        events.stretches.begin(), events.stretches.end(),
+        [&](const Stretch& stretch) { return stretch.begin_ns < time.begin_ns; });
+    int64_t begin_ns = time.begin_ns;
+    while (begin_ns > since_ns && next != events.stretches.begin() &&
+           (next - 1)->part == events.told) {
+      begin_ns = (--next)->begin_ns;
+    }
+    begin_ns = std::max(begin_ns, since_ns);
+    if (begin_ns < time.begin_ns) out.push_back({begin_ns, time.begin_ns});
+    before_ns = time.end_ns;
+  }
+  return out;
+}
+
 int64_t LengthOfLines(const BlamedLines& lines) {
   int64_t ns = 0;
   for (const auto& [line, blamed] : lines) ns += blamed.ns;
@@ -143,7 +167,8 @@ void BlameLateRank(const Context& context, uint32_t p,
 
 void BlameOthers(const Context& context, uint32_t p, const std::vector<trace::Interval>& times,
                  CauseSum* sum) {
-  OthersWork work = context.Shared<RelativesWork>().In({p}, times);
+  const auto& others = context.Shared<RelativesWork>();
+  OthersWork work = others.In({p}, times);
   if (work.known_ns == 0 || 2 * work.known_ns < sum->ns) return;
   Told told;
   for (const auto& [line, blamed] : work.lines) {
@@ -160,6 +185,12 @@ void BlameOthers(const Context& context, uint32_t p, const std::vector<trace::In
                         std::min(moved.variance, leads->second.variance)});
   }
   for (const auto& [line, blamed] : Scaled(told, moved_ns)) sum->lines[line].Add(blamed);
+  const OthersWork ahead =
+      others.In({p}, LeadUpTo(times, *work.busy, context.Shared<Accounting>().events[p]));
+  const double part = std::min(1.0, Share(moved_ns, told.all.ns));
+  for (const auto& [line, blamed] : ahead.lines) {
+    if (told.lines.contains(line)) sum->ahead[line] = PartOf(blamed, part).ns;
+  }
   sum->names = std::move(work.names);
   sum->others_ns = std::min(work.known_ns, sum->ns);
 }

@@ -17,22 +17,24 @@ namespace {
 using testing::Compute;
 using testing::Parse;
 
+// One each 20 ns.
+std::string Samples(int from, int until, const std::string& line) {
+  std::string text;
+  for (int at = from; at < until; at += 20) {
+    text += "instant [sample] " + std::to_string(at + 10) +
+            "\narg covers_ns 20\narg \"Own line\" \"" + line + "\"\narg \"Python stack\" \"" +
+            line + "\"\n";
+  }
+  return text;
+}
+
 TEST(OthersWork, AProcessThatIsWaitedForIsBlamedForThatTimeAlone) {
-  const auto samples = [](int from, int until, const std::string& line) {
-    std::string text;
-    for (int at = from; at < until; at += 20) {
-      text += "instant [sample] " + std::to_string(at + 10) +
-              "\narg covers_ns 20\narg \"Own line\" \"" + line + "\"\narg \"Python stack\" \"" +
-              line + "\"\n";
-    }
-    return text;
-  };
   const auto table = [&](const std::string& others) {
     const Table verdict =
         Compute(Parse("process train pid=7 window=0..1000\n"
                       "thread main tid=7 base=python main lead\n"
                       "span os.read 600 1000 idle\n" +
-                      samples(0, 600, "a.py:1 main") + samples(600, 1000, "a.py:2 main") + others),
+                      Samples(0, 600, "a.py:1 main") + Samples(600, 1000, "a.py:2 main") + others),
                 "verdict");
     for (size_t row = 0; row < verdict.rows(); ++row) {
       if (verdict.texts("cause")[row] == "other-process") return verdict.texts("blame")[row];
@@ -42,7 +44,7 @@ TEST(OthersWork, AProcessThatIsWaitedForIsBlamedForThatTimeAlone) {
   const std::string child =
       "process child parent=train pid=8 window=0..1000\n"
       "thread main tid=8 base=python main lead\n";
-  const std::string works = samples(0, 600, "a.py:8 start") + samples(600, 1000, "a.py:9 serve");
+  const std::string works = Samples(0, 600, "a.py:8 start") + Samples(600, 1000, "a.py:9 serve");
   EXPECT_EQ(table(child + works), "a.py:9 serve");
   EXPECT_EQ(table(""), "a.py:2 main");
   const std::string grandchild =
@@ -57,15 +59,74 @@ TEST(OthersWork, AProcessThatIsWaitedForIsBlamedForThatTimeAlone) {
   const std::string stranger =
       "process stranger pid=9 window=0..1000\n"
       "thread main tid=9 base=python main lead\n";
-  EXPECT_EQ(table(child + works + stranger + samples(0, 1000, "b.py:1 x")), "a.py:9 serve");
-  EXPECT_EQ(table(stranger + samples(0, 1000, "b.py:1 x")), "b.py:1 x");
+  EXPECT_EQ(table(child + works + stranger + Samples(0, 1000, "b.py:1 x")), "a.py:9 serve");
+  EXPECT_EQ(table(stranger + Samples(0, 1000, "b.py:1 x")), "b.py:1 x");
   // In a library it works at no line of the program, but for what it began with.
-  std::string library = samples(0, 650, "a.py:8 start");
+  std::string library = Samples(0, 650, "a.py:8 start");
   for (int at = 675; at < 1000; at += 50) {
     library += "instant [sample] " + std::to_string(at) +
                "\narg covers_ns 50\narg \"Python stack\" \"svm.py:3 fit\"\n";
   }
   EXPECT_EQ(table(child + library), "a.py:2 main");
+}
+
+// Without it the wait would be shorter, and no shorter than nothing.
+TEST(OthersWork, WhatIsDoneWithoutAPauseBeforeTheWaitGoesWithIt) {
+  struct Part {
+    int from, until;
+    std::string line;
+  };
+  // Where the line of two samples changes is known to some ns.
+  const auto expect = [&](int64_t own, int64_t gain, const std::string& middle,
+                          const std::string& waits, const std::vector<Part>& work) {
+    std::string samples;
+    for (const Part& part : work) samples += Samples(part.from, part.until, part.line);
+    const Table table = Compute(Parse("process train pid=7 window=0..3000\n"
+                                      "thread main tid=7 base=python main lead\n"
+                                      "step step 0 1000 number=0\n"
+                                      "step step 1000 2000 number=1" +
+                                      middle +
+                                      "\nstep step 2000 3000 number=2\n"
+                                      "span os.read 600 1000 idle\n"
+                                      "span os.read 1600 2000 idle\n"
+                                      "span os.read 2600 3000 idle\n" +
+                                      Samples(0, 3000, "a.py:1 main") +
+                                      "process child parent=train pid=8 window=0..3000\n"
+                                      "thread main tid=8 base=python main lead\n" +
+                                      waits + samples),
+                                "places");
+    for (size_t row = 0; row < table.rows(); ++row) {
+      if (table.texts("place")[row] != "a.py:9 serve") continue;
+      EXPECT_NEAR(static_cast<double>(table.integers("ns")[row]), static_cast<double>(own), 5);
+      EXPECT_NEAR(static_cast<double>(table.integers("gain_ns")[row]), static_cast<double>(gain),
+                  5);
+      return;
+    }
+    ADD_FAILURE();
+  };
+  std::vector<Part> work;
+  for (int step = 0; step < 3000; step += 1000) {
+    work.push_back({step, step + 700, "a.py:9 serve"});
+    work.push_back({step + 700, step + 1000, "a.py:8 rest"});
+  }
+  expect(300, 1200, "", "", work);  // all of the waits, and no more
+  std::string pauses, just_before;
+  for (int step = 0; step < 3000; step += 1000) {
+    const auto read = [&](int from, int until) {
+      return "span os.read " + std::to_string(step + from) + " " + std::to_string(step + until) +
+             " idle\n";
+    };
+    pauses += read(200, 500);
+    just_before += read(580, 600);
+  }
+  expect(300, 600, "", pauses, work);
+  expect(300, 300, "", just_before, work);
+  // What it does in a control step made nobody wait whom we saw.
+  expect(400, 400, " level=0", "",
+         {{0, 700, "a.py:8 rest"},
+          {700, 2000, "a.py:9 serve"},
+          {2000, 2900, "a.py:8 rest"},
+          {2900, 3000, "a.py:9 serve"}});
 }
 
 TEST(OthersWork, OfProcessesEachHasAnEqualPartHoweverManyThreadsWorkInIt) {

@@ -387,38 +387,59 @@ class Maker {
     return out;
   }
 
+  // What of the steps goes with a place.
+  struct Goes {
+    CauseTimes causes;
+    std::vector<int64_t> steps;
+  };
+
+  // With what others do ahead, so far as they are waited for.
+  Goes OwnOf(Place* place) const {
+    Goes out = {place->causes, place->steps};
+    for (size_t c = 0; c < kCauses; ++c) {
+      const CauseSum& sum = causes_.causes[c];
+      int64_t ns = 0;
+      place->ForEachLine([&](const Line& line) {
+        if (const auto at = sum.ahead.find(line); at != sum.ahead.end()) ns += at->second;
+      });
+      ns = std::min(ns, std::max<int64_t>(0, sum.others_ns - place->causes[c]));
+      out.causes[c] += ns;
+      place->ahead_ns += ns;
+    }
+    const double scale = 1 + Share(place->ahead_ns, place->all.ns);
+    for (int64_t& ns : out.steps) ns = std::llround(scale * static_cast<double>(ns));
+    return out;
+  }
+
   // The own part of each, and what would go with it.
   void Bound(std::vector<Place>* places) const {
     size_t most = 0;
     while (most < places->size() && ShareOf((*places)[most]) >= kLeast) ++most;
+    std::vector<Goes> own;
     for (size_t i = 0; i < places->size(); ++i) {
       Place& place = (*places)[i];
       if (i < most) FillSteps(&place);
-      place.own = place.gain = PartOfSteps(place.causes, place.steps);
+      place.own = PartOfSteps(place.causes, place.steps);
+      own.push_back(OwnOf(&place));
     }
+    std::vector<Goes> all = own;
     const std::vector<Called> called = CallsOf(*places, most);
-    std::vector<CauseTimes> with(most);
-    std::vector<std::vector<int64_t>> steps(most);
     for (size_t c = 0; c < places->size(); ++c) {
       if (called[c].all_ns <= 0) continue;
       for (const auto& [i, ns] : called[c].by) {
+        // An event loop that runs what it calls waits for itself alone.
+        if (IsWait((*places)[i].cause())) continue;
         const double part = ns / called[c].all_ns;
-        if (with[i] == CauseTimes()) {
-          with[i] = (*places)[i].causes;
-          steps[i] = (*places)[i].steps;
-        }
         for (size_t k = 0; k < kCauses; ++k) {
-          with[i][k] += std::llround(part * static_cast<double>((*places)[c].causes[k]));
+          all[i].causes[k] += std::llround(part * static_cast<double>(own[c].causes[k]));
         }
-        for (size_t s = 0; s < (*places)[c].steps.size(); ++s) {
-          steps[i][s] += std::llround(part * static_cast<double>((*places)[c].steps[s]));
+        for (size_t s = 0; s < own[c].steps.size(); ++s) {
+          all[i].steps[s] += std::llround(part * static_cast<double>(own[c].steps[s]));
         }
       }
     }
-    for (size_t i = 0; i < most; ++i) {
-      // An event loop that runs what it calls waits for itself alone.
-      const bool calls = with[i] != CauseTimes() && !IsWait((*places)[i].cause());
-      if (calls) (*places)[i].gain = PartOfSteps(with[i], steps[i]);
+    for (size_t i = 0; i < places->size(); ++i) {
+      (*places)[i].gain = PartOfSteps(all[i].causes, all[i].steps);
     }
   }
 

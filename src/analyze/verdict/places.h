@@ -19,9 +19,10 @@ struct Place {
   int64_t lines = 1;         // how many: those in one line of a file count once
   Blamed all;                // that nothing hides
   CauseTimes causes = {};    // it, by cause
+  int64_t ahead_ns = 0;      // beside `all`: CauseSum::ahead, with it no more than others' time
   // Of the process's steps, or of its window: its own, and with what it calls at other lines of the
-  // program, which goes where it goes. 95 % bounds: how well samples tell it from all else, and how
-  // blocks of steps differ; 0 and 1 where no sample tells.
+  // program and does ahead, which goes where it goes. 95 % bounds: how well samples tell it from
+  // all else, and how blocks of steps differ; 0 and 1 where no sample tells.
   struct Part {
     double share = 0, low = 0, high = 1;
   };

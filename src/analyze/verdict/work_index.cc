@@ -46,12 +46,22 @@ void BusyTimes::Add(const trace::Interval& time) {
   times_.push_back(time);
 }
 
-int64_t BusyTimes::Before(int64_t at_ns) const {
-  const auto after =
+size_t BusyTimes::CountBefore(int64_t at_ns) const {
+  const auto behind =
       std::partition_point(times_.begin(), times_.end(),
                            [&](const trace::Interval& time) { return time.begin_ns < at_ns; });
-  if (after == times_.begin()) return 0;
-  const auto last = static_cast<size_t>(after - times_.begin()) - 1;
+  return static_cast<size_t>(behind - times_.begin());
+}
+
+int64_t BusyTimes::BeginOf(int64_t at_ns) const {
+  const size_t count = CountBefore(at_ns);
+  return count == 0 || times_[count - 1].end_ns < at_ns ? at_ns : times_[count - 1].begin_ns;
+}
+
+int64_t BusyTimes::Before(int64_t at_ns) const {
+  const size_t count = CountBefore(at_ns);
+  if (count == 0) return 0;
+  const size_t last = count - 1;
   return before_[last] + std::min(at_ns, times_[last].end_ns) - times_[last].begin_ns;
 }
 

@@ -21,8 +21,13 @@ class BusyTimes {
   // How much of them lies before that time. O(log).
   int64_t Before(int64_t at_ns) const;
   bool Has(int64_t at_ns) const { return Before(at_ns + 1) > Before(at_ns); }
+  // When the one began that goes on up to that time; that time where none does. O(log).
+  int64_t BeginOf(int64_t at_ns) const;
 
  private:
+  // How many begin before that time.
+  size_t CountBefore(int64_t at_ns) const;
+
   trace::Column<trace::Interval> times_;
   trace::Column<int64_t> before_;  // of each: how much lies before it
 };
