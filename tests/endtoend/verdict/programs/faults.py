@@ -137,7 +137,7 @@ def database():
 
 def write_file():
     with open(FILE, "r+b", buffering=0) as file:
-        for _ in range(15):  # HERE
+        for _ in range(40):  # HERE
             file.seek(0)
             file.write(BYTES)  # HERE
         file.seek(0)
