@@ -19,6 +19,7 @@ void AwaitedThreads::AddLead(Cause behind, Lead lead, const Line& line, const Bl
   sum.all.Add(blamed);
   awaits_ = lead.awaits;
   if (lead.awaits) sum.awaiting.Add(line, blamed);
+  if (lead.awaits && lead.span) sum.by_span_ns += blamed.ns;
   if (lead.awaits && lead.future) sum.futures.Add(line, blamed);
 }
 
@@ -39,7 +40,7 @@ void AwaitedThreads::AddOther(Cause behind, const ThreadSample& other, bool has_
 AwaitedThreads::Moved AwaitedThreads::Move(Cause behind) const {
   const Behind& sum = behind_[static_cast<size_t>(behind)];
   const Blamed& awaiting = sum.awaiting.all;
-  if (awaiting.samples < kFewest) return {};
+  if (awaiting.samples < kFewest && 2 * sum.by_span_ns <= sum.all.ns) return {};
   const double part = static_cast<double>(awaiting.ns) / static_cast<double>(sum.all.ns);
   if (part < kLeastPart) return {};
   Moved out = {behind, sum.awaiting, sum.others};

@@ -17,8 +17,9 @@ namespace crosscut::analyze {
 class AwaitedThreads {
  public:
   struct Lead {
-    bool awaits;  // AwaitsThread
+    bool awaits;  // AwaitsThread, or its span says so
     bool future;  // AwaitsFuture
+    bool span;    // its span says that it awaits no lock
   };
   // While `behind` went on, the lead waited for a lock at that line.
   void AddLead(Cause behind, Lead lead, const Line& line, const Blamed& blamed);
@@ -40,6 +41,7 @@ class AwaitedThreads {
  private:
   struct Behind {
     Blamed all;
+    int64_t by_span_ns = 0;  // of `awaiting`
     Told awaiting, futures;
     int64_t others_awaiting_child = 0, others_in_native = 0, others_in_interpreter = 0;
     int64_t others_running = 0, others_at_lines = 0;

@@ -315,11 +315,11 @@ void Walk::AddLeads(const Moment& now, const LineStretch& at, const trace::Inter
   if (!now.hidden && now.cause != Cause::kRecording) AddTime(now, at.line, blamed.ns);
   const Doing doing = now.lead->doing;
   if (now.cause == Cause::kLock) {
-    const bool awaits = (at.sample != nullptr && at.sample->awaits_thread) ||
-                        doing == Doing::kAwaitingThread || doing == Doing::kSelecting;
+    const bool span = doing == Doing::kAwaitingThread || doing == Doing::kSelecting;
+    const bool awaits = span || (at.sample != nullptr && at.sample->awaits_thread);
     const Cause behind = BehindLead(now.layers);
     const bool future = at.sample != nullptr && at.sample->awaits_future;
-    awaited_.AddLead(behind, {awaits, future}, at.line, blamed);
+    awaited_.AddLead(behind, {awaits, future, span}, at.line, blamed);
     if (awaits && behind == Cause::kWaiting) Extend(time, &waited_[now.cause]);
   }
   if (at.sample == nullptr) return;

@@ -177,5 +177,24 @@ TEST(LineBounds, HoldTheTruthInNineteenOfTwentyRows) {
   }
 }
 
+// However many samples and steps say the same.
+TEST(LineBounds, NoGainIsKnownToBetterThanAPoint) {
+  constexpr int kSteps = 400;
+  std::string text = "process p window=0.." + std::to_string(1000 * kSteps) +
+                     "\nthread main tid=1 main lead base=python\n";
+  for (int at = 0; at < 1000 * kSteps; at += 1000) {
+    text += "step step " + std::to_string(at) + " " + std::to_string(at + 1000) +
+            "\nspan time.sleep " + std::to_string(at) + " " + std::to_string(at + 600) +
+            " idle\ninstant [sample] " + std::to_string(at + 300) +
+            "\narg covers_ns 600\narg \"Own line\" \"a.py:8 rest\"\n";
+  }
+  const Table table = testing::Compute(testing::Parse(text), "verdict");
+  ASSERT_EQ(table.texts("blame")[0], "a.py:8 rest");
+  const double gain = table.reals("gain_share")[0];
+  EXPECT_NEAR(gain, 0.6, 1e-6);
+  EXPECT_NEAR(table.reals("gain_high_share")[0] - gain, 0.01, 1e-6);
+  EXPECT_LE(table.reals("gain_low_share")[0], gain - 0.01 + 1e-6);
+}
+
 }  // namespace
 }  // namespace crosscut::analyze

@@ -23,6 +23,8 @@ namespace {
 
 constexpr size_t kFewestSteps = 10;  // for what blocks of them say
 constexpr double kLeast = 0.01;      // of the steps: of places with less no more is asked
+// Between clocks and samples lies what threads take to hand over, and our own part of that.
+constexpr double kHandOvers = 0.01;
 
 bool IsPurpose(Cause cause) { return VerdictRules()[static_cast<size_t>(cause)].purpose; }
 
@@ -459,13 +461,13 @@ class Maker {
       samples += static_cast<double>(sum.samples);
     }
     if (samples == 0) return {part.share, 0, 1};
-    double half = 0;
+    double half = kHandOvers;
     if (steps.size() >= kFewestSteps) {
       std::vector<double> parts(steps.begin(), steps.end()), wholes;
       for (const auto& step : causes_.steps) {
         wholes.push_back(static_cast<double>(ProgramNs(step)));
       }
-      half = RatioOf(parts, wholes).half;
+      half = std::hypot(half, RatioOf(parts, wholes).half);
     }
     part.low = std::max(0.0, part.share - std::hypot(below, half));
     part.high = std::min(1.0, part.share + std::hypot(above, half));

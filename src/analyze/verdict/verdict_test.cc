@@ -283,6 +283,10 @@ TEST(Verdict, AWaitForAThreadIsWhatThatThreadDoes) {
   // Who waits at a lock of its own is bound by that, whatever holds it.
   EXPECT_EQ(WhileWaiting("a.py:1 main", OtherThread("native", "a.py:7 work")),
             Told("lock", "a.py:1 main"));
+  // An idle server with few requests: a span tells it without samples of the lead.
+  const std::string works = OtherThread("python", "a.py:7 work");
+  EXPECT_EQ(FirstOf("span select.poll.poll 100 900 idle\n" + works).first, "python");
+  EXPECT_EQ(FirstOf("span threading.Lock.acquire 100 900 idle\n" + works).first, "lock");
 }
 
 // The causes with their shares, and the first one's line to blame, of a program without spans and

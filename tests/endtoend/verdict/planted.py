@@ -270,6 +270,9 @@ clocked("training_faults.py", TRAINING, """
     to_numpy: native
     buffer: disk native python framework
     custom_backward: python @Slow
+""")
+# So small a model waits for its rows without the fault, too.
+clocked("training_faults.py", ("input", *TRAINING), """
     slow_rows: input @Rows
     slow_rows_worker: input @Rows
     collate: input @slow_collate
