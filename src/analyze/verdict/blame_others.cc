@@ -81,25 +81,27 @@ OthersWork MoreOf(const OthersWork& late, const OthersWork& own) {
   return out;
 }
 
-// Of each of those times, from the one before on: how long others have been busy up to it, while
-// the process is in the part that is told.
-std::vector<trace::Interval> LeadUpTo(const std::vector<trace::Interval>& times,
-                                      const BusyTimes& busy, const ProcessEvents& events) {
-  std::vector<trace::Interval> out;
-  int64_t before_ns = INT64_MIN;
+// Each of those times, and since when others may have worked for it: behind the one before of
+// `waits`, in which the process was waiting, too, and behind a step of which nothing is known.
+std::vector<RelativesWork::Wait> WaitsAt(const std::vector<trace::Interval>& times,
+                                         const std::vector<trace::Interval>& waits,
+                                         const ProcessEvents& events) {
+  std::vector<RelativesWork::Wait> out;
+  const auto& stretches = events.stretches;
   for (const trace::Interval& time : times) {
-    const int64_t since_ns = std::max(before_ns, busy.BeginOf(time.begin_ns));
+    const auto wait = std::partition_point(
+        waits.begin(), waits.end(),
+        [&](const trace::Interval& one) { return one.end_ns <= time.begin_ns; });
+    const int64_t before_ns = wait == waits.begin() ? INT64_MIN : (wait - 1)->end_ns;
     auto next = std::partition_point(
-        events.stretches.begin(), events.stretches.end(),
+        stretches.begin(), stretches.end(),
         [&](const Stretch& stretch) { return stretch.begin_ns < time.begin_ns; });
-    int64_t begin_ns = time.begin_ns;
-    while (begin_ns > since_ns && next != events.stretches.begin() &&
-           (next - 1)->part == events.told) {
-      begin_ns = (--next)->begin_ns;
+    int64_t since_ns = time.begin_ns;
+    while (since_ns > before_ns && next != stretches.begin() &&
+           ((next - 1)->part == events.told || (next - 1)->part == WindowPart::kBetween)) {
+      since_ns = (--next)->begin_ns;
     }
-    begin_ns = std::max(begin_ns, since_ns);
-    if (begin_ns < time.begin_ns) out.push_back({begin_ns, time.begin_ns});
-    before_ns = time.end_ns;
+    out.push_back({time, std::max(since_ns, before_ns)});
   }
   return out;
 }
@@ -166,7 +168,7 @@ void BlameLateRank(const Context& context, uint32_t p,
 }
 
 void BlameOthers(const Context& context, uint32_t p, const std::vector<trace::Interval>& times,
-                 CauseSum* sum) {
+                 const std::vector<trace::Interval>& waits, CauseSum* sum) {
   const auto& others = context.Shared<RelativesWork>();
   OthersWork work = others.In({p}, times);
   if (work.known_ns == 0 || 2 * work.known_ns < sum->ns) return;
@@ -185,11 +187,12 @@ void BlameOthers(const Context& context, uint32_t p, const std::vector<trace::In
                         std::min(moved.variance, leads->second.variance)});
   }
   for (const auto& [line, blamed] : Scaled(told, moved_ns)) sum->lines[line].Add(blamed);
-  const OthersWork ahead =
-      others.In({p}, LeadUpTo(times, *work.busy, context.Shared<Accounting>().events[p]));
   const double part = std::min(1.0, Share(moved_ns, told.all.ns));
-  for (const auto& [line, blamed] : ahead.lines) {
-    if (told.lines.contains(line)) sum->ahead[line] = PartOf(blamed, part).ns;
+  const ProcessEvents& events = context.Shared<Accounting>().events[p];
+  for (const auto& [line, ns] : others.Ahead({p}, WaitsAt(times, waits, events))) {
+    if (told.lines.contains(line)) {
+      sum->ahead[line] = std::llround(part * static_cast<double>(ns));
+    }
   }
   sum->names = std::move(work.names);
   sum->others_ns = std::min(work.known_ns, sum->ns);

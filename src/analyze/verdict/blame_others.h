@@ -29,8 +29,9 @@ void BlameLateRank(const Context& context, uint32_t p,
 
 // Puts the lines of those who work while `p` waits (at `times`, which are disjoint and in order) in
 // place of the lines where it does, if they work in half of `sum`; the process may do the rest
-// itself. Fills `sum->ahead`. Requires: all processes have one clock.
+// itself. `waits`: such times of all causes. Fills `sum->ahead`. Requires: all processes have one
+// clock.
 void BlameOthers(const Context& context, uint32_t p, const std::vector<trace::Interval>& times,
-                 CauseSum* sum);
+                 const std::vector<trace::Interval>& waits, CauseSum* sum);
 
 }  // namespace crosscut::analyze

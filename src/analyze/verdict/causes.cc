@@ -573,24 +573,25 @@ Causes::Causes(const Context& context) : processes(context.trace().processes.siz
     std::vector<trace::Interval> times;
   };
   std::vector<Asked> asked;
+  std::vector<std::vector<trace::Interval>> waits(processes.size());  // of all causes
   for (uint32_t p = 0; p < processes.size(); ++p) {
-    ProcessCauses& causes = processes[p];
-    Walk walk(context, p, shared, &causes);
+    Walk walk(context, p, shared, &processes[p]);
     walk.Run();
     if (!SharesClock(context.trace())) continue;
-    if (!causes.ranks.empty())
-      BlameLateRank(context, p, walk.waited_for(), shared.rank_waits, &causes);
+    if (!processes[p].ranks.empty())
+      BlameLateRank(context, p, walk.waited_for(), shared.rank_waits, &processes[p]);
     for (const Cause cause : kDoneByOthers) {
       std::vector<trace::Interval> times = walk.Waited(cause);
+      waits[p].insert(waits[p].end(), times.begin(), times.end());
       if (!times.empty()) asked.push_back({p, cause, std::move(times)});
     }
+    waits[p] = UnionOf(std::move(waits[p]));
   }
-  std::stable_sort(asked.begin(), asked.end(), [&](const Asked& a, const Asked& b) {
-    return context.trace().processes[a.process].parent.value <
-           context.trace().processes[b.process].parent.value;
+  std::ranges::stable_sort(asked, {}, [&](const Asked& one) {
+    return context.trace().processes[one.process].parent.value;
   });
   for (const Asked& one : asked) {
-    BlameOthers(context, one.process, one.times,
+    BlameOthers(context, one.process, one.times, waits[one.process],
                 &processes[one.process].causes[static_cast<size_t>(one.cause)]);
   }
 }

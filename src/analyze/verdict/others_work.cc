@@ -139,6 +139,38 @@ OthersWork RelativesWork::OfDescendants(trace::ProcessId process,
   return IndexOf(DescendantsOf(process.value)).In(times);
 }
 
+std::map<Line, int64_t> RelativesWork::Ahead(trace::ProcessId process,
+                                             const std::vector<Wait>& waits) const {
+  const std::lock_guard lock(mutex_);
+  const std::vector<uint32_t> descendants = DescendantsOf(process.value);
+  const WorkIndex all = IndexOf(descendants);
+  std::vector<WorkIndex> workers;
+  for (const uint32_t p : descendants) {
+    if (!PiecesOf(p).empty()) workers.push_back(IndexOf({p}));
+  }
+  std::map<Line, int64_t> out;
+  for (const auto& [time, since_ns] : waits) {
+    BlamedLines ahead;
+    int64_t going_on = 0;
+    for (const WorkIndex& worker : workers) {
+      const int64_t begin_ns = std::max(since_ns, worker.busy().BeginOf(time.begin_ns));
+      if (begin_ns >= time.begin_ns) continue;
+      ++going_on;
+      for (const auto& [line, blamed] : worker.In({{begin_ns, time.begin_ns}}).lines) {
+        ahead[line].Add(blamed);
+      }
+    }
+    if (going_on == 0) continue;
+    const BlamedLines own = all.In({time}).lines;
+    for (const auto& [line, blamed] : ahead) {
+      const auto at = own.find(line);
+      const int64_t left_ns = time.end_ns - time.begin_ns - (at == own.end() ? 0 : at->second.ns);
+      out[line] += std::min(blamed.ns / going_on, left_ns);
+    }
+  }
+  return out;
+}
+
 std::vector<trace::Interval> RelativesWork::TimesFor(trace::ProcessId process) const {
   const std::lock_guard lock(mutex_);
   const std::vector<trace::Process>& processes = context_.trace().processes;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -35,6 +36,14 @@ class RelativesWork {
   // Of those that `process` started, and theirs, alone.
   OthersWork OfDescendants(trace::ProcessId process,
                            const std::vector<trace::Interval>& times) const;
+  struct Wait {
+    trace::Interval time;
+    int64_t since_ns;  // from when on it may have begun
+  };
+  // What those that `process` started, and theirs, do before it waits for them, by line: without a
+  // pause up to the wait. Where several go on, each has an equal part. No more for each wait than
+  // what of it is not the line's. Requires: the waits are disjoint.
+  std::map<Line, int64_t> Ahead(trace::ProcessId process, const std::vector<Wait>& waits) const;
   // When any of those works that In() would ask behind the descendants, disjoint and in order.
   std::vector<trace::Interval> TimesFor(trace::ProcessId process) const;
 

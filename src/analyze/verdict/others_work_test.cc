@@ -70,63 +70,116 @@ TEST(OthersWork, AProcessThatIsWaitedForIsBlamedForThatTimeAlone) {
   EXPECT_EQ(table(child + library), "a.py:2 main");
 }
 
+// Parts of a thread's life, at a line each.
+struct Part {
+  int from, until;
+  std::string line;
+};
+std::string Work(const std::vector<Part>& parts) {
+  std::string text;
+  for (const Part& part : parts) text += Samples(part.from, part.until, part.line);
+  return text;
+}
+// Waits, in each of three steps of 1000.
+std::string Waits(int from, int until) {
+  std::string text;
+  for (int step = 0; step < 3000; step += 1000) {
+    text += "span os.read " + std::to_string(step + from) + " " + std::to_string(step + until) +
+            " idle\n";
+  }
+  return text;
+}
+std::string Child(const std::string& name, int pid, const std::string& does) {
+  return "process " + name + " pid=" + std::to_string(pid) +
+         " window=0..3000\nthread main tid=" + std::to_string(pid) + " base=python main lead\n" +
+         does;
+}
+// Own time of "a.py:9 serve" and gain in a process of such steps that waits at the end of each for
+// others. Where the line of two samples changes is known to some ns.
+void ExpectGain(int own, int gain, const std::string& others, const std::string& middle = "",
+                const std::string& waits = Waits(600, 1000)) {
+  const Table table = Compute(Parse("process train pid=7 window=0..3000\n"
+                                    "thread main tid=7 base=python main lead\n"
+                                    "step step 0 1000 number=0\nstep step 1000 2000 number=1" +
+                                    middle + "\nstep step 2000 3000 number=2\n" + waits +
+                                    Samples(0, 3000, "a.py:1 main") + others),
+                              "places");
+  int64_t own_ns = 0, gain_ns = 0;
+  for (size_t row = 0; row < table.rows(); ++row) {
+    const bool waiting = table.texts("process")[row] == "train";
+    if (!waiting || table.texts("place")[row] != "a.py:9 serve") continue;
+    own_ns += table.integers("ns")[row];
+    gain_ns = table.integers("gain_ns")[row];
+  }
+  EXPECT_NEAR(static_cast<double>(own_ns), own, 5);
+  EXPECT_NEAR(static_cast<double>(gain_ns), gain, 5);
+}
+
 // Without it the wait would be shorter, and no shorter than nothing.
 TEST(OthersWork, WhatIsDoneWithoutAPauseBeforeTheWaitGoesWithIt) {
-  struct Part {
-    int from, until;
-    std::string line;
-  };
-  // Where the line of two samples changes is known to some ns.
-  const auto expect = [&](int64_t own, int64_t gain, const std::string& middle,
-                          const std::string& waits, const std::vector<Part>& work) {
-    std::string samples;
-    for (const Part& part : work) samples += Samples(part.from, part.until, part.line);
-    const Table table = Compute(Parse("process train pid=7 window=0..3000\n"
-                                      "thread main tid=7 base=python main lead\n"
-                                      "step step 0 1000 number=0\n"
-                                      "step step 1000 2000 number=1" +
-                                      middle +
-                                      "\nstep step 2000 3000 number=2\n"
-                                      "span os.read 600 1000 idle\n"
-                                      "span os.read 1600 2000 idle\n"
-                                      "span os.read 2600 3000 idle\n" +
-                                      Samples(0, 3000, "a.py:1 main") +
-                                      "process child parent=train pid=8 window=0..3000\n"
-                                      "thread main tid=8 base=python main lead\n" +
-                                      waits + samples),
-                                "places");
-    for (size_t row = 0; row < table.rows(); ++row) {
-      if (table.texts("place")[row] != "a.py:9 serve") continue;
-      EXPECT_NEAR(static_cast<double>(table.integers("ns")[row]), static_cast<double>(own), 5);
-      EXPECT_NEAR(static_cast<double>(table.integers("gain_ns")[row]), static_cast<double>(gain),
-                  5);
-      return;
-    }
-    ADD_FAILURE();
-  };
-  std::vector<Part> work;
+  const std::string child = "child parent=train";
+  std::vector<Part> parts;
   for (int step = 0; step < 3000; step += 1000) {
-    work.push_back({step, step + 700, "a.py:9 serve"});
-    work.push_back({step + 700, step + 1000, "a.py:8 rest"});
+    parts.push_back({step, step + 700, "a.py:9 serve"});
+    parts.push_back({step + 700, step + 1000, "a.py:8 rest"});
   }
-  expect(300, 1200, "", "", work);  // all of the waits, and no more
-  std::string pauses, just_before;
-  for (int step = 0; step < 3000; step += 1000) {
-    const auto read = [&](int from, int until) {
-      return "span os.read " + std::to_string(step + from) + " " + std::to_string(step + until) +
-             " idle\n";
-    };
-    pauses += read(200, 500);
-    just_before += read(580, 600);
-  }
-  expect(300, 600, "", pauses, work);
-  expect(300, 300, "", just_before, work);
+  const std::string work = Work(parts);
+  ExpectGain(300, 1200, Child(child, 8, work));  // all of the waits, and no more
+  ExpectGain(300, 600, Child(child, 8, Waits(200, 500) + work));
+  ExpectGain(300, 300, Child(child, 8, Waits(580, 600) + work));
+  // Of two that go on each has an equal part; who pauses has none.
+  const std::string rest = Child("other parent=train", 9, Samples(0, 3000, "b.py:8 rest"));
+  ExpectGain(150, 1050, Child(child, 8, work) + rest);
+  ExpectGain(150, 150, Child(child, 8, Waits(580, 600) + work) + rest);
+  // Of a stranger it is not known for whom it works.
+  ExpectGain(300, 300, Child("stranger", 8, work));
   // What it does in a control step made nobody wait whom we saw.
-  expect(400, 400, " level=0", "",
-         {{0, 700, "a.py:8 rest"},
-          {700, 2000, "a.py:9 serve"},
-          {2000, 2900, "a.py:8 rest"},
-          {2900, 3000, "a.py:9 serve"}});
+  ExpectGain(400, 400,
+             Child(child, 8,
+                   Work({{0, 700, "a.py:8 rest"},
+                         {700, 2000, "a.py:9 serve"},
+                         {2000, 2900, "a.py:8 rest"},
+                         {2900, 3000, "a.py:9 serve"}})),
+             " level=0");
+  // Before one short wait it gains no more than that, and nothing of others.
+  ExpectGain(20, 40,
+             Child(child, 8,
+                   "span os.read 1000 1100 idle\n" +
+                       Work({{0, 980, "a.py:9 serve"}, {980, 3000, "a.py:8 rest"}})),
+             "", "span os.read 960 1000 idle\nspan os.read 1600 2000 idle\n");
+  // A wait for another cause ends what was done ahead.
+  ExpectGain(300, 300,
+             Child(child, 8, Work({{0, 300, "a.py:9 serve"}, {300, 3000, "a.py:8 rest"}})), "",
+             "op data 0 300\nspan os.read 0 300 idle\nspan os.read 400 700 idle\n");
+}
+
+// Who calls a line that is done ahead gains no more than the waits, either.
+TEST(OthersWork, ACallerAndItsCalleeGainNoMoreThanTheWaits) {
+  std::string work;
+  for (int at = 0; at < 3000; at += 20) {
+    const std::string line = at / 20 % 2 == 0 ? "a.py:5 get" : "a.py:9 serve";
+    work += "instant [sample] " + std::to_string(at + 10) +
+            "\narg covers_ns 20\narg \"Own line\" \"" + line +
+            "\"\narg \"Python stack\" \"a.py:5 get" + (line == "a.py:5 get" ? "" : ";" + line) +
+            "\"\n";
+  }
+  std::string waits = Waits(600, 1000);
+  for (int step = 0; step < 3000; step += 1000) {
+    waits += "op data " + std::to_string(step + 600) + " " + std::to_string(step + 1000) + "\n";
+  }
+  const Table table =
+      Compute(Parse("process train pid=7 window=0..3000\n"
+                    "thread main tid=7 base=python main lead\n"
+                    "step step 0 3000 number=0\n" +
+                    waits + Samples(0, 3000, "a.py:1 main") + Child("child parent=train", 8, work)),
+              "places");
+  size_t rows = 0;
+  for (size_t row = 0; row < table.rows(); ++row) {
+    if (table.texts("cause")[row] != "input") continue;
+    ++rows;
+    EXPECT_NEAR(static_cast<double>(table.integers("gain_ns")[row]), 1200, 5);
+  }
+  EXPECT_GE(rows, 1u);
 }
 
 TEST(OthersWork, OfProcessesEachHasAnEqualPartHoweverManyThreadsWorkInIt) {

@@ -393,22 +393,22 @@ class Maker {
   struct Goes {
     CauseTimes causes;
     std::vector<int64_t> steps;
+    int64_t ahead_ns = 0;  // of `causes`
   };
 
-  // With what others do ahead, so far as they are waited for.
-  Goes OwnOf(Place* place) const {
-    Goes out = {place->causes, place->steps};
+  // With what others do ahead.
+  Goes OwnOf(const Place& place) const {
+    Goes out = {place.causes, place.steps};
     for (size_t c = 0; c < kCauses; ++c) {
-      const CauseSum& sum = causes_.causes[c];
-      int64_t ns = 0;
-      place->ForEachLine([&](const Line& line) {
-        if (const auto at = sum.ahead.find(line); at != sum.ahead.end()) ns += at->second;
+      const std::map<Line, int64_t>& ahead = causes_.causes[c].ahead;
+      place.ForEachLine([&](const Line& line) {
+        const auto at = ahead.find(line);
+        if (at == ahead.end()) return;
+        out.causes[c] += at->second;
+        out.ahead_ns += at->second;
       });
-      ns = std::min(ns, std::max<int64_t>(0, sum.others_ns - place->causes[c]));
-      out.causes[c] += ns;
-      place->ahead_ns += ns;
     }
-    const double scale = 1 + Share(place->ahead_ns, place->all.ns);
+    const double scale = 1 + Share(out.ahead_ns, place.all.ns);
     for (int64_t& ns : out.steps) ns = std::llround(scale * static_cast<double>(ns));
     return out;
   }
@@ -422,7 +422,7 @@ class Maker {
       Place& place = (*places)[i];
       if (i < most) FillSteps(&place);
       place.own = PartOfSteps(place.causes, place.steps);
-      own.push_back(OwnOf(&place));
+      own.push_back(OwnOf(place));
     }
     std::vector<Goes> all = own;
     const std::vector<Called> called = CallsOf(*places, most);
@@ -432,15 +432,22 @@ class Maker {
         // An event loop that runs what it calls waits for itself alone.
         if (IsWait((*places)[i].cause())) continue;
         const double part = ns / called[c].all_ns;
-        for (size_t k = 0; k < kCauses; ++k) {
-          all[i].causes[k] += std::llround(part * static_cast<double>(own[c].causes[k]));
-        }
+        const auto of_callee = [part](int64_t ns) {
+          return std::llround(part * static_cast<double>(ns));
+        };
+        for (size_t k = 0; k < kCauses; ++k) all[i].causes[k] += of_callee(own[c].causes[k]);
+        all[i].ahead_ns += of_callee(own[c].ahead_ns);
         for (size_t s = 0; s < own[c].steps.size(); ++s) {
-          all[i].steps[s] += std::llround(part * static_cast<double>(own[c].steps[s]));
+          all[i].steps[s] += of_callee(own[c].steps[s]);
         }
       }
     }
     for (size_t i = 0; i < places->size(); ++i) {
+      // What lines do ahead overlaps: together they are waited for no longer than it takes.
+      for (size_t c = 0; c < kCauses; ++c) {
+        all[i].causes[c] = std::min(all[i].causes[c], causes_.causes[c].ns);
+      }
+      (*places)[i].ahead_ns = all[i].ahead_ns;
       (*places)[i].gain = PartOfSteps(all[i].causes, all[i].steps);
     }
   }

@@ -19,7 +19,7 @@ struct Place {
   int64_t lines = 1;         // how many: those in one line of a file count once
   Blamed all;                // that nothing hides
   CauseTimes causes = {};    // it, by cause
-  int64_t ahead_ns = 0;      // beside `all`: CauseSum::ahead, with it no more than others' time
+  int64_t ahead_ns = 0;      // of `gain`: what others do before they are waited for
   // Of the process's steps, or of its window: its own, and with what it calls at other lines of the
   // program and does ahead, which goes where it goes. 95 % bounds: how well samples tell it from
   // all else, and how blocks of steps differ; 0 and 1 where no sample tells.

@@ -40,8 +40,8 @@ struct CauseSum {
   BlamedLines lines;
   BlamedLines hidden;     // what of `lines` is not alone
   int64_t others_ns = 0;  // in which other processes did it while the lead waited
-  // What of `lines` others do before they are waited for, and without a pause until then: without
-  // it the wait would be shorter, too.
+  // What those that it started do before it waits for them, RelativesWork::Ahead: without it the
+  // waits would be shorter, too.
   std::map<Line, int64_t> ahead;
 };
 

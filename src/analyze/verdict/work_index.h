@@ -62,6 +62,8 @@ class WorkIndex {
   // What goes on at `times`, which are disjoint and in order. Each costs O(kLeaf + (lines +
   // processes) * log) time.
   OthersWork In(const std::vector<trace::Interval>& times) const;
+  // OthersWork::busy.
+  const BusyTimes& busy() const { return *busy_; }
 
  private:
   static constexpr size_t kLeaf = 512;  // pieces
