@@ -1,6 +1,7 @@
 #include "src/analyze/verdict/others_work.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -144,30 +145,47 @@ std::map<Line, int64_t> RelativesWork::Ahead(trace::ProcessId process,
   const std::lock_guard lock(mutex_);
   const std::vector<uint32_t> descendants = DescendantsOf(process.value);
   const WorkIndex all = IndexOf(descendants);
-  std::vector<WorkIndex> workers;
+  struct Worker {
+    WorkIndex index;
+    std::map<Line, double> ahead;  // of the run that goes on, and no wait was shorter by it yet
+  };
+  std::vector<Worker> workers;
   for (const uint32_t p : descendants) {
-    if (!PiecesOf(p).empty()) workers.push_back(IndexOf({p}));
+    if (!PiecesOf(p).empty()) workers.push_back({IndexOf({p}), {}});
   }
-  std::map<Line, int64_t> out;
+  std::map<Line, double> sums;
+  trace::Interval last = {INT64_MIN, INT64_MIN};
   for (const auto& [time, since_ns] : waits) {
-    BlamedLines ahead;
+    std::map<Line, double> ahead;
     int64_t going_on = 0;
-    for (const WorkIndex& worker : workers) {
-      const int64_t begin_ns = std::max(since_ns, worker.busy().BeginOf(time.begin_ns));
-      if (begin_ns >= time.begin_ns) continue;
+    for (Worker& worker : workers) {
+      const int64_t run_ns = worker.index.busy().BeginOf(time.begin_ns);
+      if (since_ns > last.end_ns || run_ns > last.begin_ns) worker.ahead.clear();
+      if (run_ns >= time.begin_ns) continue;
       ++going_on;
-      for (const auto& [line, blamed] : worker.In({{begin_ns, time.begin_ns}}).lines) {
-        ahead[line].Add(blamed);
+      const trace::Interval since = {std::max(since_ns, run_ns), time.begin_ns};
+      for (const auto& [line, blamed] : worker.index.In({since}).lines) {
+        worker.ahead[line] += static_cast<double>(blamed.ns);
       }
+      for (const auto& [line, ns] : worker.ahead) ahead[line] += ns;
     }
+    last = time;
     if (going_on == 0) continue;
     const BlamedLines own = all.In({time}).lines;
-    for (const auto& [line, blamed] : ahead) {
+    for (const auto& [line, ns] : ahead) {
       const auto at = own.find(line);
       const int64_t left_ns = time.end_ns - time.begin_ns - (at == own.end() ? 0 : at->second.ns);
-      out[line] += std::min(blamed.ns / going_on, left_ns);
+      const double each = ns / static_cast<double>(going_on);
+      const double taken = std::min(each, static_cast<double>(left_ns));
+      sums[line] += taken;
+      for (Worker& worker : workers) {
+        const auto of_worker = worker.ahead.find(line);
+        if (of_worker != worker.ahead.end() && each > 0) of_worker->second *= 1 - taken / each;
+      }
     }
   }
+  std::map<Line, int64_t> out;
+  for (const auto& [line, ns] : sums) out[line] = std::llround(ns);
   return out;
 }
 

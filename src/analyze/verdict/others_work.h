@@ -42,7 +42,8 @@ class RelativesWork {
   };
   // What those that `process` started, and theirs, do before it waits for them, by line: without a
   // pause up to the wait. Where several go on, each has an equal part. No more for each wait than
-  // what of it is not the line's. Requires: the waits are disjoint.
+  // what of it is not the line's; what is more is for the next one, if they go on until then and
+  // that may begin where this one ends. Requires: the waits are disjoint and in order.
   std::map<Line, int64_t> Ahead(trace::ProcessId process, const std::vector<Wait>& waits) const;
   // When any of those works that In() would ask behind the descendants, disjoint and in order.
   std::vector<trace::Interval> TimesFor(trace::ProcessId process) const;

@@ -127,6 +127,8 @@ TEST(OthersWork, WhatIsDoneWithoutAPauseBeforeTheWaitGoesWithIt) {
   ExpectGain(300, 1200, Child(child, 8, work));  // all of the waits, and no more
   ExpectGain(300, 600, Child(child, 8, Waits(200, 500) + work));
   ExpectGain(300, 300, Child(child, 8, Waits(580, 600) + work));
+  // A wait in parts is one.
+  ExpectGain(270, 1170, Child(child, 8, work), "", Waits(600, 610) + Waits(620, 1000));
   // Of two that go on each has an equal part; who pauses has none.
   const std::string rest = Child("other parent=train", 9, Samples(0, 3000, "b.py:8 rest"));
   ExpectGain(150, 1050, Child(child, 8, work) + rest);
