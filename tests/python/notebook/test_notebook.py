@@ -100,11 +100,13 @@ def test_nbconvert_writes_the_reports_into_html(book):
     assert body.count("srcdoc=") == 4 and "first-2" in body
 
 
+# A sum takes 20 ms or more: the kernel takes the processor away at the call of thread_time() first,
+# so that beside load a loop of short sums waits in the line of the call alone.
 BUSY = """import time
 def busy():
     end = time.thread_time() + 1
     while time.thread_time() < end:
-        sum(range(2000))
+        sum(range(2_000_000))
 """
 MADE_UP = re.compile(r"ipykernel_\d|ipython-input|\b\d+\.py:\d")
 
