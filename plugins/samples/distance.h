@@ -1,5 +1,5 @@
-// How far apart samples of a thread are, where nobody asked for a rate: a short program needs as
-// many as a longer one.
+// How far apart samples of a thread are where nobody asked for a rate, as a short program needs as
+// many as a longer one; and how many threads are sampled at once.
 #pragma once
 
 #include <algorithm>
@@ -35,6 +35,26 @@ class Distance {
 
   int64_t begun_ns_ = 0, unwanted_before_ns_ = 0;
   bool has_steps_ = false;
+};
+
+// How long one look at threads that wait may take: 2 % of a processor in all; the rest come in the
+// next looks. Where looks are near one another that is hardly a thread, so each may take 150 us
+// until what was taken beyond is 20 ms; that comes back as looks take less.
+class Allowance {
+ public:
+  // Of a look at `now_ns`; the next is `period_ns` later. 0 or less: one thread.
+  int64_t At(int64_t now_ns, int64_t period_ns) {
+    if (at_ns_ != 0) left_ns_ = std::min(kMostBeyondNs, left_ns_ + (now_ns - at_ns_) / kShare);
+    at_ns_ = now_ns;
+    return std::min(left_ns_, std::max(period_ns / kShare, kLookNs));
+  }
+  // What the look took.
+  void Spend(int64_t ns) { left_ns_ -= ns; }
+
+ private:
+  static constexpr int64_t kShare = 50, kLookNs = 150'000, kMostBeyondNs = 20'000'000;
+
+  int64_t at_ns_ = 0, left_ns_ = kMostBeyondNs;
 };
 
 }  // namespace crosscut::samples

@@ -29,5 +29,31 @@ TEST(Distance, BeginsAnewWithTheFirstControlStepAndNoOtherOne) {
   EXPECT_EQ(distance.At(20 * kSecond, 4 * kSecond + kMs, kMost), 20 * kMs);
 }
 
+TEST(Allowance, IsTwoPercentWhateverTheLooksAreApart) {
+  for (const int64_t period : {kMs, 4 * kMs, 17 * kMs, kMost}) {
+    Allowance allowance;
+    int64_t spent = 0, at_first = 0;
+    for (int64_t now = kSecond; now < 31 * kSecond; now += period) {
+      // More threads than any look can sample, the last of them too long.
+      const int64_t ns = std::max<int64_t>(allowance.At(now, period), 0) + kMs / 100;
+      allowance.Spend(ns);
+      spent += ns;
+      if (now == kSecond) at_first = ns;
+    }
+    EXPECT_EQ(at_first, std::max(kMs * 15 / 100, period / 50) + kMs / 100);
+    EXPECT_LE(spent, 30 * kSecond / 50 + 20 * kMs + kMs);
+    EXPECT_GE(spent, 30 * kSecond / 50 - kMs);
+  }
+}
+
+TEST(Allowance, ComesBackWhereLooksTakeLess) {
+  Allowance allowance;
+  int64_t now = kSecond;
+  for (; now < 4 * kSecond; now += kMs) allowance.Spend(allowance.At(now, kMs));
+  EXPECT_EQ(allowance.At(now, kMs), kMs / 50);
+  for (const int64_t end = now + kSecond; now < end; now += kMs) allowance.At(now, kMs);
+  EXPECT_EQ(allowance.At(now, kMs), kMs * 15 / 100);
+}
+
 }  // namespace
 }  // namespace crosscut::samples

@@ -21,9 +21,6 @@ namespace {
 constexpr int64_t kLookForThreadsNs = 200'000'000;
 constexpr size_t kMostCpuSampled = 512;  // threads: each takes a descriptor and two pages
 constexpr int64_t kSeldom = 100;         // of the time of a processor: 1 %
-constexpr int64_t kWaitingShare = 50;    // of those that wait 2 %: the rest come later
-constexpr int64_t kLeastAtOnceNs =
-    150'000;  // a few threads are seen in each look, those that begin too
 constexpr int64_t kShortPauseNs = 1'000'000'000;
 
 bool IsOurs(int tid) {
@@ -57,7 +54,7 @@ const char* SamplingLoop::Run() {
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
   if (epoll_ < 0) return "epoll is refused";
   looked_ = Now();
-  FindThreads();
+  FindPythonThreads();
   distance_.Begin(NowNs(), wanted_.unwanted_ns());
   int64_t next_ns = NextTick();
   for (;;) {
@@ -68,7 +65,9 @@ const char* SamplingLoop::Run() {
     if (!wanted_.on() || NowNs() < next_ns) continue;
     if (all_.IsDue(NowNs(), kLookForThreadsNs)) {
       if (MainEnded()) return nullptr;
-      FindThreads();
+      all_.Do([this] {
+        if (native_) FindThreads();
+      });
     }
     if (wanted_.period_ns() != period_ns_ || wanted_.native() != native_) FollowKind();
     Tick();
@@ -181,20 +180,14 @@ void SamplingLoop::SampleNative(int tid, Thread* thread) {
 // The kernel keeps what was looked up of a thread in /proc until that ends; the parent of a process
 // that ends waits for it with a busy processor. So no thread is looked up that is not sampled.
 void SamplingLoop::FindThreads() {
-  all_.Do([this] {
-    if (!native_) {
-      std::erase_if(threads_, [](const auto& item) { return HasEnded(item.first); });
-      return FindPythonThreads();
-    }
-    DIR* tasks = opendir("/proc/self/task");
-    if (tasks == nullptr) return;
-    for (auto& [tid, thread] : threads_) thread->seen = false;
-    while (const dirent* entry = readdir(tasks)) {
-      if (const int tid = std::atoi(entry->d_name); tid > 0) Add(tid).seen = true;
-    }
-    closedir(tasks);
-    std::erase_if(threads_, [](const auto& item) { return !item.second->seen; });
-  });
+  DIR* tasks = opendir("/proc/self/task");
+  if (tasks == nullptr) return;
+  for (auto& [tid, thread] : threads_) thread->seen = false;
+  while (const dirent* entry = readdir(tasks)) {
+    if (const int tid = std::atoi(entry->d_name); tid > 0) Add(tid).seen = true;
+  }
+  closedir(tasks);
+  std::erase_if(threads_, [](const auto& item) { return !item.second->seen; });
 }
 
 void SamplingLoop::FindPythonThreads() {
@@ -203,6 +196,11 @@ void SamplingLoop::FindPythonThreads() {
     for (auto& [tid, thread] : threads_) thread->state = nullptr;
     const std::vector<PythonThread> python = stacks_.Threads();
     for (const PythonThread& each : python) Add(each.tid).state = each.state;
+    if (!native_) {
+      std::erase_if(threads_, [](const auto& item) {
+        return item.second->state == nullptr && HasEnded(item.first);
+      });
+    }
     looked_ = now;
   });
 }
@@ -210,18 +208,18 @@ void SamplingLoop::FindPythonThreads() {
 void SamplingLoop::Tick() {
   const Moment now = Now();
   if (python_.IsDue(now.at_ns, 0)) FindPythonThreads();
-  const int64_t begin = ThreadNs(), period = Period();
-  std::vector<std::pair<int64_t, int>> due;  // last sample, thread
-  for (auto& [tid, thread] : threads_) {
-    if (thread->ours || thread->state == nullptr) continue;
-    due.emplace_back(thread->last.at_ns, tid);
+  const int64_t period = Period();
+  const int64_t most = allowance_.At(now.at_ns, period), begin = ThreadNs();
+  for (size_t left = threads_.size(); left > 0; --left) {
+    auto next = threads_.upper_bound(turn_);
+    if (next == threads_.end()) next = threads_.begin();
+    turn_ = next->first;
+    Thread& thread = *next->second;
+    if (thread.ours || thread.state == nullptr || Elapsed(thread, now) < period / 4) continue;
+    SampleWaiting(turn_, &thread);
+    if (ThreadNs() - begin > most) break;
   }
-  std::sort(due.begin(), due.end());
-  for (const auto& [last, tid] : due) {
-    if (Elapsed(*threads_[tid], now) < period / 4) continue;
-    SampleWaiting(tid, threads_[tid].get());
-    if (ThreadNs() - begin > std::max(period / kWaitingShare, kLeastAtOnceNs)) break;
-  }
+  allowance_.Spend(ThreadNs() - begin);
 }
 
 void SamplingLoop::SampleRunning(int tid) {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <unordered_map>
 
 #include "clock.h"
 #include "cpu_samples.h"
@@ -92,7 +92,9 @@ class SamplingLoop {
   PythonStacks stacks_;
   Libraries libraries_;
   Waits waits_;
-  std::unordered_map<int, std::unique_ptr<Thread>> threads_;
+  std::map<int, std::unique_ptr<Thread>> threads_;
+  int turn_ = 0;  // who was sampled last; the next in the order of their ids is next
+  Allowance allowance_;
   Seldom all_, python_;  // looks for threads of any kind, and for Python's
   Moment looked_;        // when Python's were looked for last
   uint64_t random_ = 0x9e3779b97f4a7c15;
