@@ -14,13 +14,13 @@ constexpr int64_t kFewestForAll = 10;
 
 }  // namespace
 
-void AwaitedThreads::AddLead(Cause behind, Lead lead, const Line& line, const Blamed& blamed) {
+void AwaitedThreads::AddLead(Cause behind, Lead lead, const LeadPiece& piece) {
   Behind& sum = of(behind);
-  sum.all.Add(blamed);
+  sum.all.Add(piece.blamed);
   awaits_ = lead.awaits;
-  if (lead.awaits) sum.awaiting.Add(line, blamed);
-  if (lead.awaits && lead.span) sum.by_span_ns += blamed.ns;
-  if (lead.awaits && lead.future) sum.futures.Add(line, blamed);
+  if (lead.awaits) sum.awaiting.Add(piece);
+  if (lead.awaits && lead.span) sum.by_span_ns += piece.blamed.ns;
+  if (lead.awaits && lead.future) sum.futures.Add(piece.line, piece.blamed);
 }
 
 void AwaitedThreads::AddOther(Cause behind, const ThreadSample& other, bool has_child) {
@@ -60,7 +60,7 @@ AwaitedThreads::Moved AwaitedThreads::Move(Cause behind) const {
     out.to = Cause::kNative;  // that nothing wraps
   }
   if (behind != Cause::kWaiting) return out;
-  out.to_lines = sum.awaiting.lines;
+  out.to_lines = sum.awaiting.told().lines;
   if (sum.items.all.samples >= kFewest) {
     // Nobody works, so who was given work waits, and the lead waits for that.
     for (const auto& [line, blamed] : sum.futures.lines) out.to_lines[line].Take(blamed);

@@ -8,6 +8,7 @@
 
 #include "src/analyze/verdict/blamed_lines.h"
 #include "src/analyze/verdict/cause.h"
+#include "src/analyze/verdict/lead_time.h"
 #include "src/analyze/verdict/thread_samples.h"
 
 namespace crosscut::analyze {
@@ -21,18 +22,19 @@ class AwaitedThreads {
     bool future;  // AwaitsFuture
     bool span;    // its span says that it awaits no lock
   };
-  // While `behind` went on, the lead waited for a lock at that line.
-  void AddLead(Cause behind, Lead lead, const Line& line, const Blamed& blamed);
+  // While `behind` went on, the lead waited for a lock.
+  void AddLead(Cause behind, Lead lead, const LeadPiece& piece);
   // And another thread worked at that line, in the stretch of the last AddLead; no line: none did.
   void AddWork(Cause behind, const Line& line, const Blamed& blamed) {
     if (awaits_) of(behind).others[line].Add(blamed);
   }
-  // A sample of another thread then. `has_child`: a process lives that this one started.
+  // A sample of another thread while the lead awaited one. `has_child`: a process lives that this
+  // one started.
   void AddOther(Cause behind, const ThreadSample& other, bool has_child);
 
   struct Moved {
     Cause to = Cause::kLock;  // kLock: nothing
-    Told lead;                // what is moved, at the lead's lines
+    LeadTime lead;            // what is moved
     BlamedLines to_lines;     // of who worked; the lead's where nobody did
   };
   // What of the time in which `behind` went on was no wait for a lock.
@@ -42,7 +44,8 @@ class AwaitedThreads {
   struct Behind {
     Blamed all;
     int64_t by_span_ns = 0;  // of `awaiting`
-    Told awaiting, futures;
+    LeadTime awaiting;
+    Told futures;
     int64_t others_awaiting_child = 0, others_in_native = 0, others_in_interpreter = 0;
     int64_t others_running = 0, others_at_lines = 0;
     BlamedLines others;  // of those that worked while the lead awaited

@@ -12,15 +12,13 @@ namespace {
 
 // The lead's lines at those of the times that are busy, wherever it is. While others are in a
 // library that they did not call from a line of the program, the lead's own line stays.
-BlamedLines LeadsLines(const Context& context, uint32_t p,
-                       const std::vector<trace::Interval>& times, const BusyTimes& busy) {
-  BlamedLines out;
+std::map<Line, int64_t> LeadsLines(const Context& context, uint32_t p,
+                                   const std::vector<trace::Interval>& times,
+                                   const BusyTimes& busy) {
+  std::map<Line, int64_t> out;
   ForEachOfLead(context, {p}, times,
                 [&](const LineStretch& stretch, const trace::Interval& part, size_t) {
-                  Blamed blamed = stretch.BlamedFor(part.begin_ns, part.end_ns);
-                  if (blamed.samples > 0 && !busy.Has(stretch.sample->at_ns)) blamed = {};
-                  blamed.ns = busy.Before(part.end_ns) - busy.Before(part.begin_ns);
-                  if (blamed.ns > 0) out[stretch.line].Add(blamed);
+                  out[stretch.line] += busy.Before(part.end_ns) - busy.Before(part.begin_ns);
                 });
   return out;
 }
@@ -163,8 +161,14 @@ void BlameLateRank(const Context& context, uint32_t p,
   for (const auto& [name, ns] : work.names) {
     sum.names[name] = std::llround(part * static_cast<double>(ns));
   }
+  LeadTime leads;
+  for (const auto& [line, time] : std::exchange(sum.leads, {})) leads.Add(line, time);
+  const StepParts steps = leads.steps();
   sum.lines = Scaled(told, told_ns);
-  for (const auto& [line, blamed] : sum.lines) sum.hidden[line] = PartOf(blamed, hidden);
+  for (const auto& [line, blamed] : sum.lines) {
+    sum.hidden[line] = PartOf(blamed, hidden);
+    AddSteps(steps, Share(blamed.ns, told_ns), &sum.others[line]);
+  }
 }
 
 void BlameOthers(const Context& context, uint32_t p, const std::vector<trace::Interval>& times,
@@ -176,18 +180,15 @@ void BlameOthers(const Context& context, uint32_t p, const std::vector<trace::In
   for (const auto& [line, blamed] : work.lines) {
     if (MayBeBlamed(line)) told.Add(line, blamed);
   }
-  int64_t moved_ns = 0;
-  for (const auto& [line, blamed] : LeadsLines(context, p, times, *work.busy)) {
-    const auto leads = sum->lines.find(line);
-    if (leads == sum->lines.end()) continue;
-    const double part = std::min(1.0, Share(leads->second.ns, blamed.ns));
-    const Blamed moved = PartOf(blamed, part);
-    moved_ns += moved.ns;
-    leads->second.Take({moved.ns, std::min(moved.samples, leads->second.samples),
-                        std::min(moved.variance, leads->second.variance)});
+  LeadTime lead;
+  for (const auto& [line, ns] : LeadsLines(context, p, times, *work.busy)) {
+    const auto at = sum->leads.find(line);
+    if (at == sum->leads.end()) continue;
+    lead.Add(line, at->second, std::min(1.0, Share(ns, at->second.all.ns)));
   }
-  for (const auto& [line, blamed] : Scaled(told, moved_ns)) sum->lines[line].Add(blamed);
-  const double part = std::min(1.0, Share(moved_ns, told.all.ns));
+  sum->TakeLines(lead);
+  sum->PutDown(lead, Scaled(told, lead.all.ns));
+  const double part = std::min(1.0, Share(lead.all.ns, told.all.ns));
   const ProcessEvents& events = context.Shared<Accounting>().events[p];
   for (const auto& [line, ns] : others.Ahead({p}, WaitsAt(times, waits, events))) {
     if (told.lines.contains(line)) {

@@ -11,13 +11,13 @@ void CalledBack::Add(Cause cause, const ThreadSample& other) {
   seen.native += other.code == Code::kNative;
 }
 
-std::optional<CalledBack::Work> CalledBack::For(Cause cause, const Told& locked) const {
+std::optional<CalledBack::Work> CalledBack::For(Cause cause, const Blamed& locked) const {
   if (cause != Cause::kFramework && cause != Cause::kInput) return std::nullopt;
   const Seen& seen = seen_[static_cast<size_t>(cause)];
   const int64_t samples = seen.all.all.samples;
-  if (samples == 0 || 2 * samples < locked.all.samples) return std::nullopt;
+  if (samples == 0 || 2 * samples < locked.samples) return std::nullopt;
   const auto most = [samples](int64_t of_them) { return 2 * of_them > samples; };
-  Work work = {Cause::kPython, Scaled(seen.all, locked.all.ns)};
+  Work work = {Cause::kPython, Scaled(seen.all, locked.ns)};
   if (cause == Cause::kInput || most(seen.feeds)) {
     work.cause = Cause::kInput;
   } else if (most(seen.native)) {

@@ -24,7 +24,7 @@ class CalledBack {
   };
   // What the lead waited for in the part `locked` of its time with that cause; none: nothing of the
   // sort, as far as samples tell.
-  std::optional<Work> For(Cause cause, const Told& locked) const;
+  std::optional<Work> For(Cause cause, const Blamed& locked) const;
 
  private:
   struct Seen {

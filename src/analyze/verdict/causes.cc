@@ -19,6 +19,7 @@
 #include "src/analyze/verdict/host_causes.h"
 #include "src/analyze/verdict/idle_threads.h"
 #include "src/analyze/verdict/lead_states.h"
+#include "src/analyze/verdict/lead_time.h"
 #include "src/analyze/verdict/native_code.h"
 #include "src/analyze/verdict/process_lines.h"
 #include "src/analyze/verdict/walks_share.h"
@@ -34,12 +35,25 @@ constexpr int64_t kFewestOfGil = 3;
 // What may in fact have been compilation, or a wait for the GIL.
 constexpr std::array kSplit = {Cause::kPython, Cause::kFramework, Cause::kNative};
 
+// What a signal's handler may interrupt.
+constexpr std::array kWaits = {Cause::kLock, Cause::kWaiting, Cause::kOtherProcess};
+
+// Whether that sample says that the lead works in a call that waits: in a short one it may be about
+// to wait, so it must be one of which a sample stands for no more than all.
+bool RunsInWait(const Moment& now, const ThreadSample& sample) {
+  const LeadStretch& lead = *now.lead;
+  return std::ranges::find(kWaits, now.cause) != kWaits.end() && sample.runs &&
+         sample.gil == trace::Gil::kHeld && IsOwnLine(sample.line.kind) &&
+         sample.at_ns >= lead.begin_ns && sample.at_ns < lead.end_ns &&
+         lead.end_ns - lead.begin_ns >= sample.covers_ns;
+}
+
 class Walk {
  public:
   Walk(const Context& context, uint32_t process, const WalksShare& shared, ProcessCauses* out);
   void Run();
   // While the lead waited for what other processes do for it.
-  std::vector<trace::Interval> Waited(Cause cause) const;
+  const std::vector<trace::Interval>& Waited(Cause cause) { return waited_[cause]; }
   // For another rank, by rank: what ProcessCauses::ranks sums up.
   const std::map<uint32_t, std::vector<trace::Interval>>& waited_for() const { return waited_for_; }
 
@@ -56,31 +70,31 @@ class Walk {
            now.lead->doing != Doing::kCopying;
   }
   void Add(const Moment& now, uint32_t step);
-  void AddTime(const Moment& now, const Line& line, int64_t ns);
   void AddWaited(const Moment& now);
   void AddLines(const Moment& now);
   void NameDeviceWork();
   void PutDownToNoLine();
-  void AddLeads(const Moment& now, const LineStretch& at, const trace::Interval& time);
+  LeadPiece PieceOf(const Moment& now, const LineStretch& at, const trace::Interval& time) const;
+  void AddLeads(const Moment& now, const LineStretch& at, const LeadPiece& piece);
   void AddOthers(const Moment& now);
   void TakeSamples(const Context& context);
   void SplitBySamples();
-  void SplitOff(const std::array<Told, kCauses>& told, Cause to);
+  void SplitOff(const std::array<LeadTime, kCauses>& parts, Cause to);
   void SplitFiles();
   void SplitCalledBack();
   void SplitPython();
   void SplitWaiting();
+  void SplitRunning();
   void SplitIdle();
   void SplitLocks();
   void SplitGil();
-  CauseSum& SumOf(Cause cause) { return out_->causes[static_cast<size_t>(cause)]; }
+  CauseSum& SumOf(Cause cause) { return out_->of(cause); }
   // False where samples are too few, or it is too little.
-  static bool IsEnough(const Told& told, const CauseSum& of);
-  void Move(const Told& told, CauseSum* from, CauseSum* to, const BlamedLines& to_lines);
-  void MoveToGil(const Told& told, CauseSum* from, const BlamedLines& to_lines);
-  void Move(const IdleThreads::Moved& moved) {
-    Move(moved.lead, &SumOf(moved.from), &SumOf(moved.to), moved.to_lines);
-  }
+  bool IsEnough(const LeadTime& part, Cause of);
+  void Move(const LeadTime& part, Cause from, Cause to, const BlamedLines& to_lines);
+  void Move(const LeadTime& part, Cause from, Cause to) { Move(part, from, to, part.told().lines); }
+  void MoveToGil(const LeadTime& part, Cause from, const BlamedLines& to_lines);
+  void AskOthers(const LeadTime& part);
 
   const trace::Trace& trace_;
   const Accounting& accounting_;
@@ -103,16 +117,15 @@ class Walk {
   ProcessLines lines_;
   std::map<Cause, std::vector<trace::Interval>> waited_;
   std::map<uint32_t, std::vector<trace::Interval>> waited_for_;
-  std::map<Cause, std::vector<trace::Interval>> for_gil_;     // where gil_ knows it
   std::map<Cause, std::vector<trace::Interval>> of_devices_;  // when their work is the cause
-  bool polls_moved_ = false;
-  // Of each cause, where the lead was seen waiting for a lock, compiling, and waiting for a file.
-  std::array<Told, kCauses> locked_, compiling_, for_file_;
+  // Of each cause, where the lead was seen waiting for a lock, compiling, and waiting for a file;
+  // and of its waits, running.
+  std::array<LeadTime, kCauses> locked_, compiling_, for_file_, running_;
   std::array<Told, kCauses> holders_;  // of the GIL in samples of locked_ that know one
-  Told written_;  // what seemed to go into a file, and went into a pipe or a socket
+  LeadTime written_;  // what seemed to go into a file, and went into a pipe or a socket
   // Of Python: the interpreter, and native code.
-  Told in_interpreter_, in_native_;
-  Told polls_;  // sleeps in which a library polls other processes
+  LeadTime in_interpreter_, in_native_;
+  LeadTime polls_;  // sleeps in which a library polls other processes
   // Of samples that know it: for how long the lead was ready without a processor, of how long.
   int64_t run_delay_ns_ = 0, run_delay_of_ns_ = 0, run_delay_samples_ = 0;
   // Of other threads; how many ran Python in the part that is told.
@@ -122,7 +135,8 @@ class Walk {
   AwaitedThreads awaited_;
   IdleThreads idle_;
   GilWaits gil_;
-  bool for_gil_now_ = false;  // gil_ has the lead's stretch that came last
+  bool is_known_ = false;                    // what the lead's stretch that came last was
+  std::vector<trace::Interval> awaits_now_;  // of the moment that goes on: it awaits a thread
   CalledBack called_back_;
 };
 
@@ -173,7 +187,7 @@ void Walk::AddOthers(const Moment& now) {
     others_in_python_ += other.runs_python();
     called_back_.Add(now.cause, other);
     idle_.AddOther(answered, other);
-    if (now.cause != Cause::kLock) continue;
+    if (LengthWithin(awaits_now_, other.at_ns, other.at_ns + 1) == 0) continue;
     awaited_.AddOther(BehindLead(now.layers), other, now.has_child);
   }
 }
@@ -266,8 +280,13 @@ void Walk::NameDeviceWork() {
 }
 
 void Walk::PutDownToNoLine() {
-  for (CauseSum& sum : out_->causes) {
-    if (sum.ns > 0) sum.lines[Line()].Add({sum.ns, 0, 0});
+  for (size_t c = 0; c < kCauses; ++c) {
+    CauseSum& sum = out_->causes[c];
+    if (sum.ns <= 0) continue;
+    LineTime time = {{sum.ns, 0, 0}, {}, sum.operations, sum.names};
+    for (size_t i = 0; i < out_->steps.size(); ++i) time.steps.push_back({i, out_->steps[i][c]});
+    sum.lines[Line()].Add(time.all);
+    sum.leads[Line()] = std::move(time);
   }
 }
 
@@ -283,14 +302,16 @@ void Walk::AddLines(const Moment& now) {
   }
   IdleThreads::Part part = {
       {}, now.cause, now.layers, now.lead->doing, now.lead->end_ns, {now.has_child, false}};
+  awaits_now_.clear();
   const LineStretch* leads = nullptr;
   const auto add = [&](const LineStretch& at, const Blamed& blamed, ProcessLines::Who who) {
     if (unnamed) (*of_part)[at.line].Add(blamed);
     const bool other = who == ProcessLines::Who::kOther;
     if (!now.told) return;
     const bool nobody = who == ProcessLines::Who::kNobody;
-    if (other && !for_gil_now_) idle_.AddWork(part, *leads, at, blamed);
-    if (nobody && !for_gil_now_) idle_.AddNobody(part, *leads, blamed);
+    if (is_known_) return;
+    if (other) idle_.AddWork(part, *leads, at, blamed);
+    if (nobody) idle_.AddNobody(part, *leads);
     if (now.cause != Cause::kLock) return;
     awaited_.AddWork(BehindLead(now.layers), other ? at.line : Line(),
                      other ? blamed : Blamed{blamed.ns, 0, 0});
@@ -298,74 +319,78 @@ void Walk::AddLines(const Moment& now) {
   lines_.ForEach({now.begin_ns, now.end_ns}, now.layers, add,
                  [&](const LineStretch& at, const trace::Interval& time) {
                    leads = &at;
-                   for_gil_now_ = false;
-                   part.time = time;
+                   is_known_ = false;
+                   part.piece = PieceOf(now, at, time);
                    const bool selects = WaitsInNative(at) && at.sample->selects;
                    part.relatives.others = selects && others_work_.At(time.begin_ns);
-                   if (now.told) AddLeads(now, at, time);
+                   if (now.told) AddLeads(now, at, part.piece);
                  });
 }
 
-void Walk::AddLeads(const Moment& now, const LineStretch& at, const trace::Interval& time) {
-  const Blamed blamed = at.BlamedFor(time.begin_ns, time.end_ns);
+LeadPiece Walk::PieceOf(const Moment& now, const LineStretch& at,
+                        const trace::Interval& time) const {
+  const bool waits = now.cause == Cause::kLock || now.cause == Cause::kWaiting ||
+                     std::ranges::find(kDoneByOthers, now.cause) != kDoneByOthers.end();
+  return {time,
+          at.line,
+          at.BlamedFor(time.begin_ns, time.end_ns),
+          static_cast<int64_t>(out_->steps.size()) - 1,
+          now.key->operation,
+          now.lead->name,
+          waits};
+}
+
+void Walk::AddLeads(const Moment& now, const LineStretch& at, const LeadPiece& piece) {
   CauseSum& sum = SumOf(now.cause);
-  sum.samples += blamed.samples;
-  sum.lines[at.line].Add(blamed);
-  if (now.hidden) sum.hidden[at.line].Add(blamed);
-  if (!now.hidden && now.cause != Cause::kRecording) AddTime(now, at.line, blamed.ns);
+  sum.samples += piece.blamed.samples;
+  sum.lines[at.line].Add(piece.blamed);
+  if (now.hidden) sum.hidden[at.line].Add(piece.blamed);
+  if (!now.hidden && now.cause != Cause::kRecording) sum.leads[at.line].Add(piece);
+  const auto cause = static_cast<size_t>(now.cause);
   const Doing doing = now.lead->doing;
+  if (at.sample != nullptr && RunsInWait(now, *at.sample)) {
+    is_known_ = true;
+    running_[cause].Add(piece);
+    return;
+  }
   if (now.cause == Cause::kLock) {
     const bool span = doing == Doing::kAwaitingThread || doing == Doing::kSelecting;
     const bool awaits = span || (at.sample != nullptr && at.sample->awaits_thread);
-    const Cause behind = BehindLead(now.layers);
     const bool future = at.sample != nullptr && at.sample->awaits_future;
-    awaited_.AddLead(behind, {awaits, future, span}, at.line, blamed);
-    if (awaits && behind == Cause::kWaiting) Extend(time, &waited_[now.cause]);
+    awaited_.AddLead(BehindLead(now.layers), {awaits, future, span}, piece);
+    if (awaits) Extend(piece.time, &awaits_now_);
   }
   if (at.sample == nullptr) return;
   const ThreadSample& sample = *at.sample;
-  if (blamed.samples > 0 && sample.run_delay_ns >= 0) {
+  if (piece.blamed.samples > 0 && sample.run_delay_ns >= 0) {
     run_delay_ns_ += std::min(sample.run_delay_ns, sample.covers_ns);
     run_delay_of_ns_ += sample.covers_ns;
     ++run_delay_samples_;
   }
   const bool may_split = std::ranges::find(kSplit, now.cause) != kSplit.end();
-  if (may_split && sample.locked && !sample.compiles && blamed.samples > 0) gil_.Look(sample);
+  if (may_split && sample.locked && !sample.compiles && piece.blamed.samples > 0) gil_.Look(sample);
   // The first of these that fits: what is moved to one cause is no other's.
   if (sample.compiles && now.cause != Cause::kWaiting) {
-    compiling_[static_cast<size_t>(now.cause)].Add(at.line, blamed);
+    compiling_[cause].Add(piece);
   } else if (now.cause == Cause::kPython && WaitsInNative(at)) {
     // idle_ has it
-  } else if (gil_.Add(now.cause, doing, at, blamed)) {
-    for_gil_now_ = true;
-    Extend(time, &for_gil_[now.cause]);
+  } else if (gil_.Add(now.cause, doing, sample, piece)) {
+    is_known_ = true;
   } else if (doing == Doing::kSleeping && now.cause == Cause::kWaiting && now.has_child &&
              sample.in_library) {
-    polls_.Add(at.line, blamed);
-    Extend(time, &waited_[now.cause]);
+    polls_.Add(piece);
   } else if (sample.awaits_reader && now.cause == Cause::kDisk) {
-    written_.Add(at.line, blamed);
+    written_.Add(piece);
   } else if (sample.awaits_file && may_split) {
-    for_file_[static_cast<size_t>(now.cause)].Add(at.line, blamed);
+    for_file_[cause].Add(piece);
   } else if (sample.locked) {
-    locked_[static_cast<size_t>(now.cause)].Add(at.line, blamed);
+    locked_[cause].Add(piece);
     const Line* const holder = gil_.HolderAt(sample);
-    if (holder != nullptr) holders_[static_cast<size_t>(now.cause)].Add(*holder, blamed);
+    if (holder != nullptr) holders_[cause].Add(*holder, piece.blamed);
   } else if (now.cause == Cause::kPython && !gil_.OthersAt(sample)) {
-    if (sample.code == Code::kInterpreter) in_interpreter_.Add(at.line, blamed);
-    if (sample.code == Code::kNative) in_native_.Add(at.line, blamed);
+    if (sample.code == Code::kInterpreter) in_interpreter_.Add(piece);
+    if (sample.code == Code::kNative) in_native_.Add(piece);
   }
-}
-
-void Walk::AddTime(const Moment& now, const Line& line, int64_t ns) {
-  LineTime& time = out_->line_times[line];
-  time.operations[now.key->operation] += ns;
-  if (now.lead->name.valid()) time.names[now.lead->name.value] += ns;
-  if (out_->steps.empty()) return;
-  std::vector<StepPart>& parts = time.steps;
-  const size_t step = out_->steps.size() - 1;
-  if (parts.empty() || parts.back().step != step) parts.push_back({step, 0});
-  parts.back().ns += ns;
 }
 
 // While the lead itself does nothing for it.
@@ -373,22 +398,6 @@ void Walk::AddWaited(const Moment& now) {
   if (std::ranges::find(kDoneByOthers, now.cause) == kDoneByOthers.end()) return;
   if (now.lead->layer != trace::Layer::kNone && (kHostBits & Bit(now.lead->layer)) != 0) return;
   Extend({now.begin_ns, now.end_ns}, &waited_[now.cause]);
-}
-
-// What seemed to be a lock or a pause may have been a wait for a process.
-std::vector<trace::Interval> Walk::Waited(Cause cause) const {
-  std::vector<trace::Interval> out;
-  const auto add = [&](Cause of) {
-    const auto times = waited_.find(of);
-    if (times != waited_.end()) out.insert(out.end(), times->second.begin(), times->second.end());
-  };
-  add(cause);
-  if (cause != Cause::kOtherProcess) return out;
-  if (awaited_.Move(Cause::kWaiting).to == cause) add(Cause::kLock);
-  if (polls_moved_) add(Cause::kWaiting);
-  std::sort(out.begin(), out.end(),
-            [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
-  return out;
 }
 
 // Spans say that the lead was in Python, or in a call that may hand the GIL over. Where samples saw
@@ -409,15 +418,14 @@ void Walk::SplitBySamples() {
   queue.ns = static_cast<int64_t>(Share(run_delay_ns_, run_delay_of_ns_) *
                                   static_cast<double>(out_->whole_ns(Cause::kPreemption)));
   for (const Cause cause : kSplit) {
-    CauseSum& source = SumOf(cause);
-    const Told& told = locked_[static_cast<size_t>(cause)];
-    if (!IsEnough(told, source)) continue;
+    const LeadTime& part = locked_[static_cast<size_t>(cause)];
+    if (!IsEnough(part, cause)) continue;
     if (for_gil) {
       const Told& holders = holders_[static_cast<size_t>(cause)];
-      const bool known = 2 * holders.all.samples >= told.all.samples;
-      MoveToGil(told, &source, known ? Scaled(holders, told.all.ns) : told.lines);
+      const bool known = 2 * holders.all.samples >= part.all.samples;
+      MoveToGil(part, cause, known ? Scaled(holders, part.all.ns) : part.told().lines);
     } else if (cause == Cause::kPython) {
-      Move(told, &source, &SumOf(Cause::kNative), told.lines);
+      Move(part, cause, Cause::kNative);
     }
   }
 }
@@ -425,21 +433,29 @@ void Walk::SplitBySamples() {
 // What the framework, or who loads data, waited for, and was Python on a thread of theirs.
 void Walk::SplitCalledBack() {
   for (const Cause cause : {Cause::kFramework, Cause::kInput}) {
-    CauseSum& source = SumOf(cause);
-    Told& told = locked_[static_cast<size_t>(cause)];
-    const auto work = called_back_.For(cause, told);
-    if (!work || !IsEnough(told, source)) continue;
-    Move(told, &source, &SumOf(work->cause), work->lines);
-    told = {};
+    LeadTime& part = locked_[static_cast<size_t>(cause)];
+    const auto work = called_back_.For(cause, part.all);
+    if (!work || !IsEnough(part, cause)) continue;
+    Move(part, cause, work->cause, work->lines);
+    part = {};
   }
 }
 
 // What seems to be Python, operators or native code, and was something else.
-void Walk::SplitOff(const std::array<Told, kCauses>& told, Cause to) {
+void Walk::SplitOff(const std::array<LeadTime, kCauses>& parts, Cause to) {
   for (const Cause cause : kSplit) {
-    CauseSum& source = SumOf(cause);
-    const Told& part = told[static_cast<size_t>(cause)];
-    if (IsEnough(part, source)) Move(part, &source, &SumOf(to), part.lines);
+    const LeadTime& part = parts[static_cast<size_t>(cause)];
+    if (IsEnough(part, cause)) Move(part, cause, to);
+  }
+}
+
+// What interrupts a call that waits runs in its span: a signal's handler.
+void Walk::SplitRunning() {
+  for (const Cause cause : kWaits) {
+    const LeadTime& part = running_[static_cast<size_t>(cause)];
+    if (!IsEnough(part, cause)) continue;
+    Move(part, cause, Cause::kPython);
+    for (const auto& [line, time] : part.lines) SumOf(Cause::kPython).leads[line].TakeNames(time);
   }
 }
 
@@ -447,47 +463,44 @@ void Walk::SplitOff(const std::array<Told, kCauses>& told, Cause to) {
 // what is written to standard output, or to another file of Python's, may go into a pipe, which
 // takes no more than is read.
 void Walk::SplitFiles() {
-  CauseSum& disk = SumOf(Cause::kDisk);
-  if (IsEnough(written_, disk)) {
-    Move(written_, &disk, &SumOf(Cause::kOtherProcess), written_.lines);
-  }
+  if (IsEnough(written_, Cause::kDisk)) Move(written_, Cause::kDisk, Cause::kOtherProcess);
   SplitOff(for_file_, Cause::kDisk);
 }
 
 // A library that sleeps, while a process lives that this one started, looks in between whether that
 // has a result. Who sleeps in a line of the program's own means to.
 void Walk::SplitWaiting() {
-  CauseSum& waiting = SumOf(Cause::kWaiting);
-  polls_moved_ = IsEnough(polls_, waiting);
-  if (!polls_moved_) return;
-  Move(polls_, &waiting, &SumOf(Cause::kOtherProcess), polls_.lines);
+  if (!IsEnough(polls_, Cause::kWaiting)) return;
+  Move(polls_, Cause::kWaiting, Cause::kOtherProcess);
+  AskOthers(polls_);
 }
 
-// Of what seems to be Python, the part that was native code which nothing wraps. What no sample saw
-// (in the kernel, in the C library) is divided as what they saw is.
+// Of what seems to be the lead's Python, the part that was native code which nothing wraps. What no
+// sample saw (in the kernel, in the C library) is divided as what they saw is.
 void Walk::SplitPython() {
-  CauseSum& python = SumOf(Cause::kPython);
-  CauseSum known;
-  known.ns = in_interpreter_.all.ns + in_native_.all.ns;
-  known.samples = in_interpreter_.all.samples + in_native_.all.samples;
-  if (!IsEnough(in_native_, known)) return;
-  const double part = Share(in_native_.all.ns, known.ns);
-  BlamedLines unseen = python.lines;
-  for (const Told* seen : {&in_interpreter_, &in_native_}) {
-    for (const auto& [line, blamed] : seen->lines) unseen[line].Take(blamed);
+  const int64_t known_ns = in_interpreter_.all.ns + in_native_.all.ns;
+  const double part = Share(in_native_.all.ns, known_ns);
+  if (in_interpreter_.all.samples + in_native_.all.samples < kFewestSamples || part < kLeastPart) {
+    return;
   }
-  Told native = in_native_;
-  for (const auto& [line, blamed] : unseen) native.Add(line, PartOf(blamed, part));
-  Move(native, &python, &SumOf(Cause::kNative), native.lines);
+  LeadTime native = in_native_;
+  for (const auto& [line, time] : SumOf(Cause::kPython).leads) {
+    LineTime unseen = time;
+    for (const LeadTime* seen : {&in_interpreter_, &in_native_}) {
+      if (const auto at = seen->lines.find(line); at != seen->lines.end()) unseen.Take(at->second);
+    }
+    native.Add(line, unseen, part);
+  }
+  Move(native, Cause::kPython, Cause::kNative);
 }
 
 // What the lead waited for as if for a lock, and was another thread's work.
 void Walk::SplitLocks() {
-  CauseSum& locks = SumOf(Cause::kLock);
   for (size_t behind = 0; behind < kCauses; ++behind) {
     const auto moved = awaited_.Move(static_cast<Cause>(behind));
     if (moved.to == Cause::kLock) continue;
-    Move(moved.lead, &locks, &SumOf(moved.to), moved.to_lines);
+    Move(moved.lead, Cause::kLock, moved.to, moved.to_lines);
+    if (moved.to == Cause::kOtherProcess) AskOthers(moved.lead);
   }
 }
 
@@ -495,58 +508,42 @@ void Walk::SplitLocks() {
 void Walk::SplitIdle() {
   for (IdleThreads::Moved& moved : idle_.WaitsForThreads()) {
     if (moved.from == Cause::kLock) moved.from = awaited_.Move(Cause::kWaiting).to;
-    if (moved.from != Cause::kLock) Move(moved);  // else too little of it was such a wait
+    if (moved.from == Cause::kLock) continue;  // too little of it was such a wait
+    Move(moved.lead, moved.from, moved.to, moved.to_lines);
   }
 }
 
 // What the lead waited for the GIL, and who had it.
 void Walk::SplitGil() {
   for (size_t c = 0; c < kCauses; ++c) {
-    const GilWaits::Waits& waits = gil_.of(static_cast<Cause>(c));
-    CauseSum& from = out_->causes[c];
-    if (waits.lead.all.samples < kFewestOfGil || Share(waits.lead.all.ns, from.ns) < kLeastPart)
+    const auto& [lead, holders] = gil_.of(static_cast<Cause>(c));
+    if (lead.all.samples < kFewestOfGil || Share(lead.all.ns, out_->causes[c].ns) < kLeastPart)
       continue;
-    MoveToGil(waits.lead, &from, waits.holders);
-    auto& waited = waited_[static_cast<Cause>(c)];
-    waited = Without(waited, for_gil_[static_cast<Cause>(c)]);
+    MoveToGil(lead, static_cast<Cause>(c), holders);
   }
 }
 
-bool Walk::IsEnough(const Told& told, const CauseSum& of) {
-  return of.samples >= kFewestSamples && Share(told.all.ns, of.ns) >= kLeastPart;
+bool Walk::IsEnough(const LeadTime& part, Cause of) {
+  const CauseSum& sum = SumOf(of);
+  return sum.samples >= kFewestSamples && Share(part.all.ns, sum.ns) >= kLeastPart;
 }
 
-// `told` is a part of `from`, and goes to these lines of `to`.
-void Walk::Move(const Told& told, CauseSum* from, CauseSum* to, const BlamedLines& to_lines) {
-  const int64_t ns = told.all.ns;
-  const double part = Share(ns, from->ns);
-  const auto share = [part](int64_t of) { return std::llround(part * static_cast<double>(of)); };
-  from->ns -= ns;
-  from->alone_ns = from->ns;
-  to->ns += ns;
-  to->alone_ns += ns;
-  from->samples -= told.all.samples;
-  to->samples += told.all.samples;
-  for (const auto& [line, blamed] : told.lines) from->lines[line].Take(blamed);
-  for (const auto& [line, blamed] : to_lines) to->lines[line].Add(blamed);
-  if (2 * ns > to->ns) to->names.clear();  // the lead was in none of what took most of it
-  for (auto& [name, of_name] : from->names) of_name -= share(of_name);
-  for (auto& [operation, of_it] : from->operations) {
-    const int64_t moved = share(of_it);
-    of_it -= moved;
-    to->operations[operation] += moved;
-  }
-  for (auto& step : out_->steps) {
-    int64_t& of_step = step[static_cast<size_t>(from - out_->causes.data())];
-    const int64_t moved = share(of_step);
-    of_step -= moved;
-    step[static_cast<size_t>(to - out_->causes.data())] += moved;
-  }
+// No other process is asked for it.
+void Walk::Move(const LeadTime& part, Cause from, Cause to, const BlamedLines& to_lines) {
+  out_->Move(part, from, to, to_lines);
+  if (from != to) waited_[from] = Without(waited_[from], part.times);
 }
 
-void Walk::MoveToGil(const Told& told, CauseSum* from, const BlamedLines& to_lines) {
-  Move(told, from, &SumOf(Cause::kLock), to_lines);
+void Walk::MoveToGil(const LeadTime& part, Cause from, const BlamedLines& to_lines) {
+  Move(part, from, Cause::kLock, to_lines);
   for (const auto& [line, blamed] : to_lines) out_->gil[line].Add(blamed);
+}
+
+// What seemed to be a lock or a pause was a wait for a process.
+void Walk::AskOthers(const LeadTime& part) {
+  std::vector<trace::Interval>& waited = waited_[Cause::kOtherProcess];
+  waited.insert(waited.end(), part.times.begin(), part.times.end());
+  waited = UnionOf(std::move(waited));
 }
 
 void Walk::Run() {
@@ -554,9 +551,10 @@ void Walk::Run() {
                     [this](const KeyInterval& key) { Visit(key); });
   NameDeviceWork();
   if (!lines_.knows_any()) PutDownToNoLine();
+  SplitRunning();
   SplitGil();
   SplitBySamples();
-  for (const IdleThreads::Moved& moved : idle_.UntoldWaits()) Move(moved);
+  for (const auto& [from, to, lead, lines] : idle_.UntoldWaits()) Move(lead, from, to, lines);
   SplitPython();
   SplitWaiting();
   SplitLocks();

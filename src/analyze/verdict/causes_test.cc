@@ -87,11 +87,23 @@ std::string RandomProgram(uint64_t seed) {
   return text;
 }
 
+// Of every other seed, with steps.
+std::string WithSteps(std::string text, uint64_t seed) {
+  Draw draw(seed);
+  std::string steps;
+  for (int at = 0, i = 0; seed % 2 == 0 && at < kEnd; ++i) {
+    const int end = std::min(kEnd, at + 1 + draw.Below(40));
+    steps += "step step " + Ns(at) + " " + Ns(end) + " number=" + std::to_string(i) + "\n";
+    at = end;
+  }
+  return text.insert(text.find('\n', text.find("thread main")) + 1, steps);
+}
+
 // Whatever samples move from cause to cause, nothing is counted twice, and nothing is lost.
-TEST(Causes, LinesAndNamesAddUpToTheCauseWhateverSamplesMove) {
+TEST(Causes, LinesNamesAndStepsAddUpToTheCauseWhateverSamplesMove) {
   size_t moved = 0, preempted = 0;
   for (uint64_t seed = 0; seed < 400; ++seed) {
-    const std::string text = RandomProgram(seed);
+    const std::string text = WithSteps(RandomProgram(seed), seed);
     const trace::Trace trace = Parse(text);
     const Context context(trace);
     const ProcessCauses& causes = context.Shared<Causes>().processes[0];
@@ -101,12 +113,29 @@ TEST(Causes, LinesAndNamesAddUpToTheCauseWhateverSamplesMove) {
       const CauseSum& sum = causes.causes[c];
       const std::string what =
           "seed " + std::to_string(seed) + " " + CauseName(static_cast<Cause>(c));
-      int64_t of_lines = 0, of_operations = 0, of_names = 0;
+      int64_t of_lines = 0, of_operations = 0, of_names = 0, of_steps = 0;
       for (const auto& [line, blamed] : sum.lines) {
         ASSERT_GE(blamed.ns, 0) << what;
         ASSERT_GE(blamed.samples, 0) << what;
         ASSERT_GE(blamed.variance, -1.0) << what;
         of_lines += blamed.ns;
+        const auto leads = sum.leads.find(line);
+        const auto others = sum.others.find(line);
+        int64_t here = 0;
+        for (const StepParts* parts : {leads == sum.leads.end() ? nullptr : &leads->second.steps,
+                                       others == sum.others.end() ? nullptr : &others->second}) {
+          for (const auto& [step, ns] : parts == nullptr ? StepParts() : *parts) here += ns;
+        }
+        if (!causes.steps.empty() && static_cast<Cause>(c) != Cause::kRecording) {
+          ASSERT_NEAR(static_cast<double>(here), static_cast<double>(blamed.ns), 100) << what;
+        }
+      }
+      for (const CauseTimes& step : causes.steps) {
+        ASSERT_GE(step[c], -10) << what;
+        of_steps += step[c];
+      }
+      if (!causes.steps.empty()) {
+        ASSERT_NEAR(static_cast<double>(of_steps), static_cast<double>(sum.ns), 100) << what;
       }
       for (const auto& [operation, ns] : sum.operations) of_operations += ns;
       for (const auto& [name, ns] : sum.names) of_names += ns;
@@ -193,15 +222,7 @@ TEST(Causes, NoShareAndNoGainIsMoreThanAll) {
   size_t rows = 0;
   for (uint64_t seed = 0; seed < 400; ++seed) {
     Draw draw(seed);
-    std::string text = RandomProgram(seed);
-    std::string steps;
-    for (int at = 0, i = 0; seed % 2 == 0 && at < kEnd; ++i) {
-      const int end = std::min(kEnd, at + 1 + draw.Below(40));
-      steps += "step step " + Ns(at) + " " + Ns(end) + " number=" + std::to_string(i) + "\n";
-      at = end;
-    }
-    const size_t lead = text.find('\n', text.find("thread main")) + 1;
-    text.insert(lead, steps);
+    std::string text = WithSteps(RandomProgram(seed), seed);
     std::string more = "thread third tid=10\n";
     for (int at = draw.Below(90); at < kEnd; at += draw.Below(90)) {
       const int end = std::min(kEnd, at + 1 + draw.Below(60));

@@ -94,14 +94,13 @@ bool GilWaits::OthersHadIt(bool otherwise) const {
   return looks_ < kFewestLooks ? otherwise : 2 * lived_ * held_ >= seen_ * looks_;
 }
 
-bool GilWaits::Add(Cause cause, Doing doing, const LineStretch& at, const Blamed& blamed) {
-  const ThreadSample& lead = *at.sample;
+bool GilWaits::Add(Cause cause, Doing doing, const ThreadSample& lead, const LeadPiece& piece) {
   if (!MayTell(cause, doing, lead)) return false;
   const Line* const holder = HolderAt(lead);
   if (holder == nullptr) return false;
   Waits& sum = waits_[static_cast<size_t>(cause)];
-  sum.lead.Add(at.line, blamed);
-  sum.holders[*holder].Add(blamed);
+  sum.lead.Add(piece);
+  sum.holders[*holder].Add(piece.blamed);
   return true;
 }
 

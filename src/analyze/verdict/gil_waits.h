@@ -11,6 +11,7 @@
 #include "src/analyze/verdict/blamed_lines.h"
 #include "src/analyze/verdict/cause.h"
 #include "src/analyze/verdict/lead_states.h"
+#include "src/analyze/verdict/lead_time.h"
 #include "src/analyze/verdict/thread_lines.h"
 
 namespace crosscut::analyze {
@@ -31,12 +32,12 @@ class GilWaits {
     return holder == nullptr ? nullptr : &holder->line;
   }
 
-  // A part of the lead's time, by that cause. False where it is not known to wait for the GIL.
-  // Requires: `at` has a sample.
-  bool Add(Cause cause, Doing doing, const LineStretch& at, const Blamed& blamed);
+  // A part of the lead's time, by that cause and sample. False where it is not known to wait for
+  // the GIL.
+  bool Add(Cause cause, Doing doing, const ThreadSample& lead, const LeadPiece& piece);
 
   struct Waits {
-    Told lead;
+    LeadTime lead;
     BlamedLines holders;
   };
   const Waits& of(Cause cause) const { return waits_[static_cast<size_t>(cause)]; }

@@ -76,10 +76,8 @@ TEST(GilWaits, TheHolderIsTheNearestOfTheSameLook) {
   gil.Take(1, sample(10'500, 100));
   gil.Take(2, sample(11'000, 10'000));
   gil.Sort();
-  LineStretch at;
-  at.sample = &lead;
   EXPECT_TRUE(gil.OthersAt(lead));
-  EXPECT_TRUE(gil.Add(Cause::kPython, Doing::kNothing, at, {1, 1, 0}));
+  EXPECT_TRUE(gil.Add(Cause::kPython, Doing::kNothing, lead, LeadPiece()));
 }
 
 // An operator waits by a lock while another thread runs Python, or has the GIL; then the lead waits

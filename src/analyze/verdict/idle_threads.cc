@@ -69,49 +69,52 @@ void IdleThreads::AddWork(const Part& part, const LineStretch& lead, const LineS
                  : part.cause == Cause::kWaiting ? polls_
                                                  : in_python_;
   Untold& untold = of[static_cast<size_t>(BehindLead(Bit(other.state.layer)))];
-  Blamed of_lead = {blamed.ns, 0, 0};
-  if (part.time.begin_ns >= counted_ns_) {  // its sample counts once, however many work
-    of_lead = lead.BlamedFor(part.time.begin_ns, part.time.end_ns);
-    of_lead.ns = blamed.ns;
-    counted_ns_ = part.time.end_ns;
+  LeadPiece piece = part.piece;
+  piece.blamed = {blamed.ns, 0, 0};
+  if (piece.time.begin_ns >= counted_ns_) {  // its sample counts once, however many work
+    piece.blamed = part.piece.blamed;
+    piece.blamed.ns = blamed.ns;
+    counted_ns_ = piece.time.end_ns;
   }
-  untold.lead.Add(lead.line, of_lead);
+  untold.lead.Add(piece);
   untold.to_lines[other.line].Add(blamed);
+  if (other.sample == nullptr || blamed.samples == 0) return;
+  untold.in_native += other.sample->code == Code::kNative;
+  untold.in_interpreter += other.sample->code == Code::kInterpreter;
 }
 
-void IdleThreads::AddNobody(const Part& part, const LineStretch& lead, const Blamed& blamed) {
+void IdleThreads::AddNobody(const Part& part, const LineStretch& lead) {
   const ThreadSample* const sample = lead.sample;
   if (IsUntold(part, lead) && part.cause == Cause::kPython) {
     const bool sleeps = !sample->awaits_process;
     const bool nobody = sample->selects && !part.relatives.child && !part.relatives.others;
     const Cause cause = sleeps || nobody ? Cause::kWaiting : Cause::kOtherProcess;
     Untold& untold = in_python_[static_cast<size_t>(cause)];
-    untold.lead.Add(lead.line, blamed);
-    untold.to_lines[lead.line].Add(blamed);
-    if (!sleeps) AddIdle({part.time, Wait::kAny, part.end_ns}, cause, lead, blamed);
+    untold.lead.Add(part.piece);
+    untold.to_lines[lead.line].Add(part.piece.blamed);
+    if (!sleeps) AddIdle(part, Wait::kAny, cause, lead);
     return;
   }
   if (BehindLead(part.layers) != Cause::kWaiting) return;
   if (part.cause == Cause::kWaiting && part.doing == Doing::kSelecting && sample != nullptr &&
       sample->in_subprocess) {
-    for_child_.Add(lead.line, blamed);
+    for_child_.Add(part.piece);
     return;
   }
   const bool locks = part.doing == Doing::kLocking || part.doing == Doing::kAwaitingThread;
   const bool any = part.doing == Doing::kSelecting || part.doing == Doing::kAwaitingProcess;
   if (any || IsUntold(part, lead)) {
-    AddIdle({part.time, Wait::kAny, part.end_ns}, part.cause, lead, blamed);
+    AddIdle(part, Wait::kAny, part.cause, lead);
   } else if (locks && sample != nullptr && sample->awaits_thread && !sample->awaits_future) {
-    const Wait wait = sample->awaits_end ? Wait::kEnd : Wait::kThread;
-    AddIdle({part.time, wait, part.end_ns}, part.cause, lead, blamed);
+    AddIdle(part, sample->awaits_end ? Wait::kEnd : Wait::kThread, part.cause, lead);
   }
 }
 
-void IdleThreads::AddIdle(const Idle& idle, Cause cause, const LineStretch& lead,
-                          const Blamed& blamed) {
-  const auto wait = static_cast<size_t>(idle.wait);
-  leads_[wait][static_cast<size_t>(cause)].Add(lead.line, blamed);
-  if (blamed.samples > 0) seen_ns_[wait] += lead.sample->covers_ns;
+void IdleThreads::AddIdle(const Part& part, Wait wait, Cause cause, const LineStretch& lead) {
+  const Idle idle = {part.piece.time, wait, part.end_ns};
+  const auto w = static_cast<size_t>(wait);
+  leads_[w][static_cast<size_t>(cause)].Add(part.piece);
+  if (part.piece.blamed.samples > 0) seen_ns_[w] += lead.sample->covers_ns;
   const bool goes_on = !idle_.empty() && idle_.back().time.end_ns == idle.time.begin_ns &&
                        idle_.back().wait == idle.wait && idle_.back().end_ns == idle.end_ns;
   if (goes_on) {
@@ -161,8 +164,11 @@ bool IdleThreads::IsAwaited(const Candidate& candidate, const Idle& idle,
 
 void IdleThreads::Append(Cause from, const UntoldOf& untold, std::vector<Moved>* out) {
   for (size_t c = 0; c < kCauses; ++c) {
-    const auto& [lead, to_lines] = untold[c];
-    if (lead.all.ns > 0) out->push_back({from, static_cast<Cause>(c), lead, to_lines});
+    const Untold& one = untold[c];
+    if (one.lead.all.ns <= 0) continue;
+    const bool native =
+        static_cast<Cause>(c) == Cause::kPython && one.in_native > one.in_interpreter;
+    out->push_back({from, native ? Cause::kNative : static_cast<Cause>(c), one.lead, one.to_lines});
   }
 }
 
@@ -177,7 +183,7 @@ bool IdleThreads::Answers(const Line& line) const {
 std::vector<IdleThreads::Moved> IdleThreads::UntoldWaits() const {
   std::vector<Moved> out;
   if (for_child_.all.ns > 0) {
-    out.push_back({Cause::kWaiting, Cause::kOtherProcess, for_child_, for_child_.lines});
+    out.push_back({Cause::kWaiting, Cause::kOtherProcess, for_child_, for_child_.told().lines});
   }
   Append(Cause::kPython, in_python_, &out);
   Append(Cause::kWaiting, polls_, &out);
@@ -218,9 +224,9 @@ std::vector<IdleThreads::Moved> IdleThreads::WaitsForThreads() const {
     const bool any = w == static_cast<size_t>(Wait::kAny);
     const double part = any ? std::min(1.0, Share(seen.covered_ns, seen_ns_[w])) : 1;
     for (size_t c = 0; c < kCauses; ++c) {
-      const Told& lead = leads_[w][c];
+      const LeadTime& lead = leads_[w][c];
       if (lead.all.ns == 0) continue;
-      const Told rest = PartOf(lead, 1 - part);
+      const Told rest = PartOf(lead.told(), 1 - part);
       BlamedLines to_lines = Scaled(seen.told, lead.all.ns - rest.all.ns);
       for (const auto& [line, blamed] : rest.lines) to_lines[line].Add(blamed);
       out.push_back({static_cast<Cause>(c), to, lead, std::move(to_lines)});

@@ -16,6 +16,7 @@
 #include "src/analyze/verdict/blamed_lines.h"
 #include "src/analyze/verdict/cause.h"
 #include "src/analyze/verdict/host_causes.h"
+#include "src/analyze/verdict/lead_time.h"
 #include "src/analyze/verdict/thread_lines.h"
 #include "src/analyze/verdict/thread_samples.h"
 #include "src/trace/trace.h"
@@ -40,7 +41,7 @@ class IdleThreads {
   void AddOther(bool answered, const ThreadSample& other);
   // A part of the lead's time: what it is spent on, and who is there.
   struct Part {
-    trace::Interval time;
+    LeadPiece piece;
     Cause cause;
     LayerSet layers;
     Doing doing;
@@ -50,11 +51,11 @@ class IdleThreads {
   // In order of time, with what goes on meanwhile: other threads work, or nobody does.
   void AddWork(const Part& part, const LineStretch& lead, const LineStretch& other,
                const Blamed& blamed);
-  void AddNobody(const Part& part, const LineStretch& lead, const Blamed& blamed);
+  void AddNobody(const Part& part, const LineStretch& lead);
 
   struct Moved {
     Cause from, to;  // kLock: what it is where no thread works for the lead
-    Told lead;
+    LeadTime lead;
     BlamedLines to_lines;
   };
   // What was no Python, whether nobody works then or others do; for a child of which nothing was
@@ -84,7 +85,7 @@ class IdleThreads {
     int64_t until_ns = INT64_MIN;
     void Add(const ThreadSample& sample);  // in order of time
   };
-  void AddIdle(const Idle& idle, Cause cause, const LineStretch& lead, const Blamed& blamed);
+  void AddIdle(const Part& part, Wait wait, Cause cause, const LineStretch& lead);
   // Whether the thread is at work where the lead's waits end, more than in their middle.
   bool Wakes(trace::TrackId track) const;
   bool IsAwaited(const Candidate& candidate, const Idle& idle, std::vector<int8_t>* wakes) const;
@@ -92,12 +93,13 @@ class IdleThreads {
   const Context& context_;
   std::vector<Candidate> candidates_;  // by thread, then time
   std::vector<Idle> idle_;
-  std::array<std::array<Told, kCauses>, kWaits> leads_;
+  std::array<std::array<LeadTime, kCauses>, kWaits> leads_;
   std::array<int64_t, kWaits> seen_ns_ = {};  // for which the samples there of the lead stand
-  Told for_child_;
+  LeadTime for_child_;
   struct Untold {
-    Told lead;
+    LeadTime lead;
     BlamedLines to_lines;
+    int64_t in_native = 0, in_interpreter = 0;  // of the samples of others
   };
   using UntoldOf = std::array<Untold, kCauses>;  // by what they are
   static void Append(Cause from, const UntoldOf& untold, std::vector<Moved>* out);

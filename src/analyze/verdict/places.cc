@@ -310,19 +310,23 @@ class Maker {
     Drop(joined, places);
   }
 
-  // By step: as long as the lead was at it, where most of it is the lead's, else as its cause is.
+  // By step: as the lead was at it, or waited for it; where most of it is neither, as its cause is.
   void FillSteps(Place* place) const {
     if (causes_.steps.empty()) return;
     place->steps.resize(causes_.steps.size());
     int64_t leads = 0;
-    place->ForEachLine([&](const Line& line) {
-      const auto time = causes_.line_times.find(line);
-      if (time == causes_.line_times.end()) return;
-      for (const StepPart& part : time->second.steps) {
-        place->steps[part.step] += part.ns;
-        leads += part.ns;
+    const auto add = [&](const StepParts& parts) {
+      for (const auto& [step, ns] : parts) {
+        place->steps[step] += ns;
+        leads += ns;
       }
-    });
+    };
+    for (const CauseSum& sum : causes_.causes) {
+      place->ForEachLine([&](const Line& line) {
+        if (const auto at = sum.leads.find(line); at != sum.leads.end()) add(at->second.steps);
+        if (const auto at = sum.others.find(line); at != sum.others.end()) add(at->second);
+      });
+    }
     if (2 * leads < place->all.ns) {
       const auto cause = static_cast<size_t>(place->cause());
       for (size_t i = 0; i < place->steps.size(); ++i) place->steps[i] = causes_.steps[i][cause];
@@ -497,15 +501,17 @@ Cause Place::cause() const {
 
 CauseSum SumAt(const ProcessCauses& causes, const Place& place, Cause cause) {
   CauseSum out;
-  place.ForEachLine([&](const Line& line) {
-    const auto time = causes.line_times.find(line);
-    if (time == causes.line_times.end()) return;
-    for (const auto& [name, ns] : time->second.names) out.names[name] += ns;
-    for (const auto& [operation, ns] : time->second.operations) {
-      out.operations[operation] += ns;
-      out.ns += ns;
-    }
-  });
+  for (const CauseSum& sum : causes.causes) {
+    place.ForEachLine([&](const Line& line) {
+      const auto time = sum.leads.find(line);
+      if (time == sum.leads.end()) return;
+      for (const auto& [name, ns] : time->second.names) out.names[name] += ns;
+      for (const auto& [operation, ns] : time->second.operations) {
+        out.operations[operation] += ns;
+        out.ns += ns;
+      }
+    });
+  }
   if (!IsOfDevices(cause) && 2 * out.ns >= place.all.ns) return out;
   // Names are known of the whole cause: as much of them as it has elsewhere may be there.
   const CauseSum& all = causes.causes[static_cast<size_t>(cause)];

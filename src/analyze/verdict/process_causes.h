@@ -11,6 +11,7 @@
 #include "src/analyze/accounting/cells.h"
 #include "src/analyze/verdict/blamed_lines.h"
 #include "src/analyze/verdict/cause.h"
+#include "src/analyze/verdict/lead_time.h"
 
 namespace crosscut::analyze {
 
@@ -38,22 +39,18 @@ struct CauseSum {
   // Where the lead was; for what another process does for it, where that was. `names` is then of
   // that process, too.
   BlamedLines lines;
-  BlamedLines hidden;     // what of `lines` is not alone
+  BlamedLines hidden;  // what of `lines` is not alone
+  // What of the rest of `lines` is the lead's own time there, and the steps of what is others'.
+  std::map<Line, LineTime> leads;
+  std::map<Line, StepParts> others;
   int64_t others_ns = 0;  // in which other processes did it while the lead waited
   // What those that it started do before it waits for them, RelativesWork::Ahead: without it the
   // waits would be shorter, too.
   std::map<Line, int64_t> ahead;
-};
 
-struct StepPart {
-  size_t step;  // of ProcessCauses::steps
-  int64_t ns;
-};
-
-// The lead's time at a line, but for what is hidden.
-struct LineTime {
-  std::vector<StepPart> steps;                    // in order of time
-  std::map<uint32_t, int64_t> operations, names;  // as in CauseSum
+  // Takes a part of `leads` from the lines, and puts one down to lines, the lead's own or others'.
+  void TakeLines(const LeadTime& lead);
+  void PutDown(const LeadTime& lead, const BlamedLines& to_lines);
 };
 
 // Not beside the others, nor Crosscut's own: what places and shares are made of.
@@ -80,10 +77,13 @@ struct ProcessCauses {
   std::map<uint32_t, int64_t> ranks;
   // By step that is observed, in order of time, then cause: nanoseconds. Empty without steps.
   std::vector<CauseTimes> steps;
-  std::map<Line, LineTime> line_times;
   // The lines of who works, outside of every operation, by part of the window and layers: they add
   // up to the cells of the accounting.
   std::array<std::map<LayerSet, BlamedLines>, kWindowParts> unnamed;
+
+  CauseSum& of(Cause cause) { return causes[static_cast<size_t>(cause)]; }
+  // Puts a part of the lead's time with the cause `from` down to those lines of `to`.
+  void Move(const LeadTime& part, Cause from, Cause to, const BlamedLines& to_lines);
 
   // total_ns without Crosscut's own work.
   int64_t program_ns() const {
