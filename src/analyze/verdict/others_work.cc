@@ -112,6 +112,14 @@ WorkIndex RelativesWork::IndexOf(const std::vector<uint32_t>& processes) const {
   return WorkIndex(std::move(pieces));
 }
 
+const WorkIndex& RelativesWork::IndexOfDescendants(uint32_t process) const {
+  if (process != ancestor_ || of_descendants_ == nullptr) {
+    of_descendants_ = std::make_unique<const WorkIndex>(IndexOf(DescendantsOf(process)));
+    ancestor_ = process;
+  }
+  return *of_descendants_;
+}
+
 // Its relatives do nothing then. If it does nothing itself, the others are all there are.
 OthersWork RelativesWork::OfAllOthers(uint32_t process,
                                       const std::vector<trace::Interval>& times) const {
@@ -137,20 +145,19 @@ OthersWork RelativesWork::OfAllOthers(uint32_t process,
 OthersWork RelativesWork::OfDescendants(trace::ProcessId process,
                                         const std::vector<trace::Interval>& times) const {
   const std::lock_guard lock(mutex_);
-  return IndexOf(DescendantsOf(process.value)).In(times);
+  return IndexOfDescendants(process.value).In(times);
 }
 
 std::map<Line, int64_t> RelativesWork::Ahead(trace::ProcessId process,
                                              const std::vector<Wait>& waits) const {
   const std::lock_guard lock(mutex_);
-  const std::vector<uint32_t> descendants = DescendantsOf(process.value);
-  const WorkIndex all = IndexOf(descendants);
+  const WorkIndex& all = IndexOfDescendants(process.value);
   struct Worker {
     WorkIndex index;
     std::map<Line, double> ahead;  // of the run that goes on, and no wait was shorter by it yet
   };
   std::vector<Worker> workers;
-  for (const uint32_t p : descendants) {
+  for (const uint32_t p : DescendantsOf(process.value)) {
     if (!PiecesOf(p).empty()) workers.push_back({IndexOf({p}), {}});
   }
   std::map<Line, double> sums;
@@ -205,9 +212,9 @@ OthersWork RelativesWork::In(trace::ProcessId process,
                              const std::vector<trace::Interval>& times) const {
   const std::lock_guard lock(mutex_);
   const std::vector<trace::Process>& processes = context_.trace().processes;
-  const std::vector<uint32_t> descendants = DescendantsOf(process.value);
-  OthersWork work = IndexOf(descendants).In(times);
+  OthersWork work = IndexOfDescendants(process.value).In(times);
   if (work.known_ns > 0) return work;
+  const std::vector<uint32_t> descendants = DescendantsOf(process.value);
   const trace::ProcessId parent = processes[process.value].parent;
   const bool has_parent = parent.valid() && parent != process &&
                           !std::binary_search(descendants.begin(), descendants.end(), parent.value);

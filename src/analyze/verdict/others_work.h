@@ -52,14 +52,18 @@ class RelativesWork {
   std::vector<uint32_t> DescendantsOf(uint32_t process) const;
   const WorkPieces& PiecesOf(uint32_t process) const;
   WorkIndex IndexOf(const std::vector<uint32_t>& processes) const;
+  // Of the descendants of that process, kept until another one asks.
+  const WorkIndex& IndexOfDescendants(uint32_t process) const;
   OthersWork OfAllOthers(uint32_t process, const std::vector<trace::Interval>& times) const;
 
   const Context& context_;
   std::vector<std::vector<uint32_t>> children_;                    // by process
   mutable std::mutex mutex_;                                       // of what follows
   mutable std::vector<std::unique_ptr<const WorkPieces>> pieces_;  // by process; null: nobody asked
-  mutable uint32_t parent_ = UINT32_MAX;                           // that was asked for last
-  mutable std::unique_ptr<const WorkIndex> of_parent_, of_all_;    // null: nobody asked
+  // That were asked for last: whose descendants, and whose parent.
+  mutable uint32_t ancestor_ = UINT32_MAX, parent_ = UINT32_MAX;
+  mutable std::unique_ptr<const WorkIndex> of_descendants_, of_parent_,
+      of_all_;  // null: nobody asked
 };
 
 }  // namespace crosscut::analyze
