@@ -52,6 +52,7 @@ void Set(bool* what, bool on) {
 }
 
 int SetLevel(void*, crosscut_level level) {
+  if (g_sampler != nullptr) g_sampler->SetStepper();
   Set(&g_level, level >= CROSSCUT_LEVEL_BOUNDARY);
   return CROSSCUT_OK;
 }

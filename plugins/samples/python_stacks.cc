@@ -191,7 +191,7 @@ std::vector<PythonThread> PythonStacks::Threads() {
     if (tid_at_ == 0) tid_at_ = FindTid(state);
     const int tid = TidOf(state, tid_at_);
 #endif
-    if (tid > 0) threads.push_back({at, tid});
+    if (tid > 0) threads.push_back({at, tid, GilIn(at, state) == Gil::kHeld});
     at = state.prev;
   }
   // Before CPython 3.12 the state of a thread that has not begun yet has the id of who started it.

@@ -16,6 +16,7 @@ namespace crosscut::samples {
 struct PythonThread {
   const void* state;  // its PyThreadState
   int tid;            // 0: not known
+  bool has_gil = false;
 };
 
 class PythonStacks {

@@ -31,6 +31,8 @@ class Sampler {
   void SetKind(int64_t period_ns, bool asked);
   // Begins or ends to sample; starts the thread where there is none. Not concurrently.
   void Switch(bool on);
+  // The calling thread begins steps.
+  void SetStepper() { wanted_.SetStepper(); }
   // In a forked child, where that thread is missing: a new one, if samples were taken. Under the
   // GIL.
   void AfterFork();

@@ -195,7 +195,10 @@ void SamplingLoop::FindPythonThreads() {
     const Moment now = Now();
     for (auto& [tid, thread] : threads_) thread->state = nullptr;
     const std::vector<PythonThread> python = stacks_.Threads();
-    for (const PythonThread& each : python) Add(each.tid).state = each.state;
+    for (const PythonThread& each : python) {
+      Add(each.tid).state = each.state;
+      if (each.has_gil) turns_.Ran(each.tid, now.at_ns);
+    }
     if (!native_) {
       std::erase_if(threads_, [](const auto& item) {
         return item.second->state == nullptr && HasEnded(item.first);
@@ -210,15 +213,17 @@ void SamplingLoop::Tick() {
   if (python_.IsDue(now.at_ns, 0)) FindPythonThreads();
   const int64_t period = Period();
   const int64_t most = allowance_.At(now.at_ns, period), begin = ThreadNs();
-  for (size_t left = threads_.size(); left > 0; --left) {
-    auto next = threads_.upper_bound(turn_);
-    if (next == threads_.end()) next = threads_.begin();
-    turn_ = next->first;
-    Thread& thread = *next->second;
-    if (thread.ours || thread.state == nullptr || Elapsed(thread, now) < period / 4) continue;
-    SampleWaiting(turn_, &thread);
-    if (ThreadNs() - begin > most) break;
-  }
+  const auto sample = [&](int tid) {
+    const auto found = threads_.find(tid);
+    if (found == threads_.end()) return false;
+    Thread* thread = found->second.get();
+    if (thread->ours || thread->state == nullptr || Elapsed(*thread, now) < period / 4)
+      return false;
+    SampleWaiting(tid, thread);
+    return true;
+  };
+  const int leads[] = {getpid(), wanted_.stepper()};
+  turns_.Look(threads_, leads, now.at_ns, sample, [&] { return most - (ThreadNs() - begin); });
   allowance_.Spend(ThreadNs() - begin);
 }
 
@@ -228,22 +233,43 @@ void SamplingLoop::SampleRunning(int tid) {
   CpuSample sample;
   Thread* thread = found->second.get();
   if (thread->cpu.Take(&sample) == 0 || sample.at_ns < wanted_.since_ns()) return;
+  thread->waiting.state = nullptr;
+  const int64_t stack_after_ns = NowNs() - sample.at_ns;
+  const Stack* const stack = Read(tid, *thread);
   // It may have released the GIL since, so only that it has it counts.
-  Emit(tid, thread, {sample.at_ns, wanted_.unwanted_ns()},
-       {libraries_.Find(sample.address), 0, Gil::kHeld});
+  Emit(tid, thread,
+       {{sample.at_ns, wanted_.unwanted_ns()},
+        {libraries_.Find(sample.address), 0, Gil::kHeld},
+        stack,
+        stack_after_ns,
+        AccountOf(tid)});
 }
 
+// The account first: where it is the same the next time, the thread got no processor in between, so
+// it waits still, and in the same line.
 void SamplingLoop::SampleWaiting(int tid, Thread* thread) {
+  const Account account = AccountOf(tid);
+  const int64_t before = thread->account.turns;
+  Waiting& waiting = thread->waiting;
+  if (waiting.state == thread->state && account.turns > 0 && account.turns == before) {
+    return Emit(tid, thread, {Now(), waiting.native, &waiting.stack, 0, account});
+  }
+  waiting.state = nullptr;
   uint32_t waits = native_ ? names_.runs : 0;
-  const bool python = thread->state != nullptr;
-  const Gil gil = python ? stacks_.GilOf({thread->state, tid}) : Gil::kUnknown;
+  const Gil gil = stacks_.GilOf({thread->state, tid});
   const Waits::State state = waits_.Look(tid, &waits);
   const Moment now = Now();
+  if (state == Waits::kRuns || (before > 0 && account.turns != before)) {
+    turns_.Ran(tid, now.at_ns);
+  }
   if (state == Waits::kUnknown) return;
   // A thread that runs tells by itself where.
   const bool tells = thread->cpu.fd() >= 0;
   if (state == Waits::kRuns && tells && Elapsed(*thread, now) < 2 * period_ns_) return;
-  Emit(tid, thread, now, {{0, 0}, waits, gil});
+  const Native native = {{0, 0}, waits, gil};
+  const Stack* const stack = Read(tid, *thread);
+  Emit(tid, thread, {now, native, stack, 0, account});
+  if (state == Waits::kWaits) waiting = {thread->state, native, *stack};
 }
 
 // Both of one time: a control step may begin and end while this thread has no processor.
@@ -261,23 +287,24 @@ int64_t SamplingLoop::Elapsed(const Thread& thread, const Moment& at) {
 
 // Since its last sample; -1 where that is not known. In a time in which no sample was wanted it may
 // have waited, too, so nothing is told across one.
-int64_t SamplingLoop::RunDelay(int tid, Thread* thread, const Moment& at) const {
-  const int64_t before = thread->run_delay_ns, now = RunDelayNs(tid);
-  thread->run_delay_ns = now;
-  const bool known = before >= 0 && now >= before;
-  return known && thread->last.unwanted_ns == at.unwanted_ns ? now - before : -1;
+int64_t SamplingLoop::RunDelay(const Thread& thread, const Moment& at, const Account& now) {
+  const int64_t before = thread.account.delay_ns;
+  const bool known = before >= 0 && now.delay_ns >= before;
+  return known && thread.last.unwanted_ns == at.unwanted_ns ? now.delay_ns - before : -1;
 }
 
-void SamplingLoop::Emit(int tid, Thread* thread, const Moment& at, const Native& native) {
+const Stack* SamplingLoop::Read(int tid, const Thread& thread) {
+  return thread.state == nullptr ? nullptr : &stacks_.Read({thread.state, tid});
+}
+
+void SamplingLoop::Emit(int tid, Thread* thread, const Told& told) {
   if (!wanted_.on()) return;
+  const auto& [at, native, stack, stack_after_ns, account] = told;
   const int64_t covers = Elapsed(*thread, at);
   if (covers <= 0) return;
-  // First of all: it is of that moment. Where the kernel noted it, that has passed.
-  const int64_t stack_after = NowNs() - at.at_ns;
-  const Stack* stack = nullptr;
-  if (thread->state != nullptr) stack = &stacks_.Read({thread->state, tid});
-  const int64_t run_delay = RunDelay(tid, thread, at);
+  const int64_t run_delay = RunDelay(*thread, at, account);
   thread->last = at;
+  thread->account = account;
   crosscut_instant(names_.sample);
   crosscut_arg(names_.thread, tid);
   crosscut_arg(names_.ago, NowNs() - at.at_ns);
@@ -289,7 +316,7 @@ void SamplingLoop::Emit(int tid, Thread* thread, const Moment& at, const Native&
     crosscut_arg(names_.offset, native.place.offset);
   }
   if (stack == nullptr) return;
-  if (native.place.library != 0) crosscut_arg(names_.stack_after, stack_after);
+  if (native.place.library != 0) crosscut_arg(names_.stack_after, stack_after_ns);
   if (stack->own_line != 0) crosscut_arg_name(names_.own_line, stack->own_line);
   // Where it changed meanwhile, it is not known at which moment it had the GIL.
   if (stack->gil == native.gil && native.gil != Gil::kUnknown) {

@@ -11,6 +11,7 @@
 #include "distance.h"
 #include "libraries.h"
 #include "python_stacks.h"
+#include "turns.h"
 #include "waits.h"
 #include "wanted.h"
 
@@ -42,11 +43,23 @@ class SamplingLoop {
   struct Moment {
     int64_t at_ns = 0, unwanted_ns = 0;
   };
+  struct Native {
+    Libraries::Place place;
+    uint32_t waits;  // name id; 0: it runs
+    Gil gil;         // before that was looked at
+  };
+  // What a thread was seen to wait in. It is so until it gets a processor.
+  struct Waiting {
+    const void* state = nullptr;  // as in Thread; null: it did not wait
+    Native native = {};
+    Stack stack;
+  };
   struct Thread {
     CpuSamples cpu;
     const void* state = nullptr;  // of Python; null: native
     Moment last;                  // its last sample; before that, the last look without it
-    int64_t run_delay_ns = -1;    // as it was then; -1: not known
+    Account account;              // as it was then
+    Waiting waiting;              // as it was then
     bool ours = false, seen = false;
   };
   // What is done again and again, but no more often than takes 1 % of a processor.
@@ -72,15 +85,19 @@ class SamplingLoop {
   void SampleNative(int tid, Thread* thread);
   void SampleRunning(int tid);
   void SampleWaiting(int tid, Thread* thread);
-  struct Native {
-    Libraries::Place place;
-    uint32_t waits;  // name id; 0: it runs
-    Gil gil;         // before that was looked at
-  };
   Moment Now() const;
   static int64_t Elapsed(const Thread& thread, const Moment& at);
-  int64_t RunDelay(int tid, Thread* thread, const Moment& at) const;
-  void Emit(int tid, Thread* thread, const Moment& at, const Native& native);
+  static int64_t RunDelay(const Thread& thread, const Moment& at, const Account& now);
+  const Stack* Read(int tid, const Thread& thread);
+  // What a sample tells.
+  struct Told {
+    Moment at;
+    Native native;
+    const Stack* stack;      // null: of a native thread
+    int64_t stack_after_ns;  // so much later that was read
+    Account account;
+  };
+  void Emit(int tid, Thread* thread, const Told& told);
 
   const LoopSettings settings_;
   const SampleNames& names_;
@@ -93,7 +110,7 @@ class SamplingLoop {
   Libraries libraries_;
   Waits waits_;
   std::map<int, std::unique_ptr<Thread>> threads_;
-  int turn_ = 0;  // who was sampled last; the next in the order of their ids is next
+  Turns turns_;
   Allowance allowance_;
   Seldom all_, python_;  // looks for threads of any kind, and for Python's
   Moment looked_;        // when Python's were looked for last

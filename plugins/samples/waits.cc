@@ -117,12 +117,12 @@ Waits::State Waits::Look(int tid, uint32_t* call) {
 }
 
 // "time on processors, time ready without one, turns": all 0 where no account is kept.
-int64_t RunDelayNs(int tid) {
+Account AccountOf(int tid) {
   char text[64] = "";
-  if (!ReadOf(tid, "schedstat", text, sizeof text)) return -1;
+  if (!ReadOf(tid, "schedstat", text, sizeof text)) return {};
   long long ran = 0, delayed = 0, turns = 0;
   const int read = std::sscanf(text, "%lld %lld %lld", &ran, &delayed, &turns);
-  return read == 3 && turns > 0 ? delayed : -1;
+  return read == 3 && turns > 0 ? Account{delayed, turns} : Account{};
 }
 
 }  // namespace crosscut::samples

@@ -19,8 +19,12 @@ class Waits {
   std::unordered_map<unsigned long, uint32_t> calls_;  // by number and sort of file
 };
 
-// For how long, in all its life, the thread was ready to run and had no processor. -1 where the
-// kernel does not tell: it keeps no such account, or the thread is gone.
-int64_t RunDelayNs(int tid);
+// What the kernel counts of a thread, in all its life.
+struct Account {
+  int64_t delay_ns = -1;  // for how long it was ready to run and had no processor
+  int64_t turns = 0;      // how often it got a processor
+};
+// Nothing where the kernel keeps no such account, or the thread is gone.
+Account AccountOf(int tid);
 
 }  // namespace crosscut::samples

@@ -33,6 +33,10 @@ class Wanted {
     native_.store(native);
   }
 
+  // The calling thread begins steps: it was asked to turn samples on or off at an edge of one.
+  void SetStepper() { stepper_.store(static_cast<int>(syscall(SYS_gettid))); }
+
+  int stepper() const { return stepper_.load(); }  // 0: none
   bool on() const { return on_.load() != 0; }
   int64_t period_ns() const { return period_ns_.load(); }
   bool nearer_at_first() const { return nearer_at_first_.load(); }
@@ -49,7 +53,7 @@ class Wanted {
   }
 
  private:
-  std::atomic<int> on_{0};
+  std::atomic<int> on_{0}, stepper_{0};
   std::atomic<bool> nearer_at_first_{false}, native_{false}, resting_{false};
   std::atomic<int64_t> period_ns_{1}, changed_ns_{0}, unwanted_ns_{0};
 };

@@ -373,6 +373,49 @@ def test_samples_know_how_long_a_thread_had_no_processor(tmp_path):
     assert told <= 1.1 * sum(ns for _, ns in delays) + 0.2e9
 
 
+# Beside threads that wait: the main thread works, then another one does.
+MANY = """
+import sys, threading, time
+threading.stack_size(128 << 10)
+end = threading.Event()
+def waits():
+    end.wait()
+def work():
+    begin = time.thread_time()
+    while time.thread_time() - begin < 0.6:
+        pass
+def worker():
+    work()
+for _ in range(int(sys.argv[1])):
+    threading.Thread(target=waits, daemon=True).start()
+work()
+thread = threading.Thread(target=worker)
+thread.start()
+thread.join()
+end.set()
+"""
+
+
+def test_threads_that_wait_take_no_samples_from_those_that_work(tmp_path):
+    count = 300
+    script = tmp_path / "many.py"
+    script.write_text(MANY)
+    done = run("crosscut", "record", "-o", tmp_path / "run", sys.executable, script, count)
+    assert done.returncode == 0, done.stderr
+    samples = {"waits": 0, "work": 0}
+    main = 0
+    for row in table(tmp_path / "run", "samples"):
+        function = row["own_line"].rpartition(" ")[2]
+        if function in samples:
+            samples[function] += int(row["count"])
+        if row["thread"] == "main":
+            main += int(row["count"])
+    # In its turn alone, the main thread would have as many as one that waits has on the mean.
+    assert samples["waits"] > 0.5 * count
+    assert main > 3 * samples["waits"] / count
+    assert samples["work"] > main / 8
+
+
 @pytest.mark.parametrize("version", SERVED)
 def test_a_program_that_forks_at_once_is_not_warned_of_our_thread(tmp_path, version):
     script = tmp_path / "forks.py"
