@@ -71,11 +71,16 @@ BlamedLines Scaled(const Told& told, int64_t ns) {
   return out;
 }
 
-LineBounds LineBoundsOf(const Blamed& blamed, int64_t whole_ns) {
+double ReachOf(const Blamed& blamed) {
   // Even where all samples agree, none of them says what is between two.
+  const double one =
+      static_cast<double>(blamed.ns) / static_cast<double>(std::max<int64_t>(blamed.samples, 1));
+  return 1.96 * std::sqrt(std::max(blamed.variance, 0.0) + one * one);
+}
+
+LineBounds LineBoundsOf(const Blamed& blamed, int64_t whole_ns) {
   const auto ns = static_cast<double>(blamed.ns);
-  const double one = ns / static_cast<double>(std::max<int64_t>(blamed.samples, 1));
-  const double reach = 1.96 * std::sqrt(std::max(blamed.variance, 0.0) + one * one);
+  const double reach = ReachOf(blamed);
   return {std::max<int64_t>(0, static_cast<int64_t>(ns - reach)),
           std::min(whole_ns, static_cast<int64_t>(ns + reach))};
 }

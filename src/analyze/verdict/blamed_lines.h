@@ -70,6 +70,8 @@ struct Blamed {
 // So much of it, from 0 to 1.
 Blamed PartOf(const Blamed& blamed, double part);
 
+// Half of the 95 % interval of its time, in ns.
+double ReachOf(const Blamed& blamed);
 // 95 % bounds of its time, of which there is `whole_ns` at most.
 struct LineBounds {
   int64_t low_ns, high_ns;

@@ -192,8 +192,42 @@ TEST(LineBounds, NoGainIsKnownToBetterThanAPoint) {
   ASSERT_EQ(table.texts("blame")[0], "a.py:8 rest");
   const double gain = table.reals("gain_share")[0];
   EXPECT_NEAR(gain, 0.6, 1e-6);
-  EXPECT_NEAR(table.reals("gain_high_share")[0] - gain, 0.01, 1e-6);
+  EXPECT_GE(table.reals("gain_high_share")[0] - gain, 0.01 - 1e-6);
+  EXPECT_LE(table.reals("gain_high_share")[0] - gain, 0.011);
   EXPECT_LE(table.reals("gain_low_share")[0], gain - 0.01 + 1e-6);
+}
+
+// A program of three lines that take turns, 74 %, 19 % and 7 % of its time.
+TEST(LineBounds, OfTheLargestPartHoldTheTruthHoweverFewSamplesThereAre) {
+  constexpr int kTurns = 10, kTurnNs = 270, kSeeds = 200;
+  const std::map<std::string, double> truth = {
+      {"a.py:1 fa", 200. / kTurnNs}, {"a.py:2 fb", 50. / kTurnNs}, {"a.py:3 fc", 20. / kTurnNs}};
+  for (int count = 1; count <= 5; ++count) {
+    int held = 0;
+    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      std::mt19937_64 engine(seed);
+      std::vector<int> times(static_cast<size_t>(count));
+      for (int& at : times) at = 1 + static_cast<int>(engine() % (kTurns * kTurnNs - 1));
+      std::sort(times.begin(), times.end());
+      std::string text = "process p window=0.." + std::to_string(kTurns * kTurnNs) +
+                         "\nthread main tid=1 main lead base=python\n";
+      int last = 0;
+      for (const int at : times) {
+        const int in_turn = at % kTurnNs;
+        text += "instant [sample] " + std::to_string(at) + "\narg covers_ns " +
+                std::to_string(at - std::exchange(last, at)) + "\narg \"Own line\" \"" +
+                (in_turn < 200   ? "a.py:1 fa"
+                 : in_turn < 250 ? "a.py:2 fb"
+                                 : "a.py:3 fc") +
+                "\"\n";
+      }
+      const Table table = testing::Compute(testing::Parse(text), "verdict");
+      const double share = truth.at(std::string(table.texts("blame")[0]));
+      held +=
+          table.reals("gain_low_share")[0] <= share && share <= table.reals("gain_high_share")[0];
+    }
+    EXPECT_GE(held, kSeeds * 95 / 100) << count << " samples";
+  }
 }
 
 }  // namespace

@@ -398,6 +398,7 @@ class Maker {
     CauseTimes causes;
     std::vector<int64_t> steps;
     int64_t ahead_ns = 0;  // of `causes`
+    double reach_ns = 0;   // ReachOf() all of it
   };
 
   // With what others do ahead.
@@ -414,6 +415,7 @@ class Maker {
     }
     const double scale = 1 + Share(out.ahead_ns, place.all.ns);
     for (int64_t& ns : out.steps) ns = std::llround(scale * static_cast<double>(ns));
+    out.reach_ns = scale * ReachOf(place.all);
     return out;
   }
 
@@ -425,7 +427,7 @@ class Maker {
     for (size_t i = 0; i < places->size(); ++i) {
       Place& place = (*places)[i];
       if (i < most) FillSteps(&place);
-      place.own = PartOfSteps(place.causes, place.steps);
+      place.own = PartOfSteps({place.causes, place.steps, 0, ReachOf(place.all)});
       own.push_back(OwnOf(place));
     }
     std::vector<Goes> all = own;
@@ -441,6 +443,7 @@ class Maker {
         };
         for (size_t k = 0; k < kCauses; ++k) all[i].causes[k] += of_callee(own[c].causes[k]);
         all[i].ahead_ns += of_callee(own[c].ahead_ns);
+        all[i].reach_ns = std::hypot(all[i].reach_ns, part * own[c].reach_ns);
         for (size_t s = 0; s < own[c].steps.size(); ++s) {
           all[i].steps[s] += of_callee(own[c].steps[s]);
         }
@@ -452,12 +455,14 @@ class Maker {
         all[i].causes[c] = std::min(all[i].causes[c], causes_.causes[c].ns);
       }
       (*places)[i].ahead_ns = all[i].ahead_ns;
-      (*places)[i].gain = PartOfSteps(all[i].causes, all[i].steps);
+      (*places)[i].gain = PartOfSteps(all[i]);
     }
   }
 
-  // How well samples tell the lines of each cause apart: as far as shares of so many draws go.
-  Place::Part PartOfSteps(const CauseTimes& ns, const std::vector<int64_t>& steps) const {
+  // How well samples tell the lines of each cause apart: as far as shares of so many draws go, and
+  // as far as its own samples reach. Few of them may each stand for long.
+  Place::Part PartOfSteps(const Goes& goes) const {
+    const auto& [ns, steps, ahead_ns, reach_ns] = goes;
     Place::Part part = {};
     double below = 0, above = 0, samples = 0;
     for (size_t c = 0; c < kCauses; ++c) {
@@ -480,8 +485,9 @@ class Maker {
       }
       half = std::hypot(half, RatioOf(parts, wholes).half);
     }
-    part.low = std::max(0.0, part.share - std::hypot(below, half));
-    part.high = std::min(1.0, part.share + std::hypot(above, half));
+    const double reach = reach_ns / static_cast<double>(causes_.program_ns());
+    part.low = std::max(0.0, part.share - std::hypot(std::max(below, reach), half));
+    part.high = std::min(1.0, part.share + std::hypot(std::max(above, reach), half));
     return part;
   }
 

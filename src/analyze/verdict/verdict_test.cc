@@ -520,7 +520,7 @@ TEST(Verdict, SaysOfAPlaceHowMuchOfTheCauseIsItsOwn) {
   EXPECT_EQ(table.texts("blame")[0], "train.py:4 a");
   EXPECT_EQ(
       table.texts("evidence")[0],
-      "0.749 µs of 1.00 µs: no steps were found; 75 % of the window (66 % to 82 % by 75 samples)");
+      "0.749 µs of 1.00 µs: no steps were found; 75 % of the window (65 % to 85 % by 75 samples)");
 }
 
 // Of the calls of others it is not known at which of their lines they are.
