@@ -5,7 +5,7 @@ pools by their function."""
 from __future__ import annotations
 
 import sys
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from crosscut import _patches, _record
@@ -58,18 +58,8 @@ def _begins(item: Any, *_: Any, **__: Any) -> bool | None:
     if item.future._state == "CANCELLED":
         return None  # it is not called
     function = item.fn if hasattr(item, "fn") else item.task[0]  # item.task: from 3.14 on
-    code = function.__code__ if type(function) is FunctionType else None
-    name = _names.get(code)
-    if name is None:
-        name = requests.name(requests.qualified_name(function), task=True)
-        if code is not None and len(_names) < _MOST_NAMES:
-            _names[code] = name
-    _calls.begins(item, name)
+    _calls.begins(item, requests.name(requests.qualified_name(function), task=True))
     return True
-
-
-_names: dict[Any, int] = {}  # of functions, by their code
-_MOST_NAMES = 1000
 
 
 withdraw = _ours.undo
