@@ -436,6 +436,63 @@ def test_who_worked_for_a_request_is_not_known_where_another_ends_it(tmp_path):
         "of two tasks": "", "of two threads": ""}
 
 
+TURNS = """
+import crosscut
+def work(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end: pass
+def job(name, seconds, rounds):
+    with crosscut.request(name):
+        for _ in range(rounds):
+            work(seconds)
+            yield
+def take_turns(*jobs):
+    jobs = list(jobs)
+    while jobs:
+        for job in list(jobs):
+            if next(job, self) is self: jobs.remove(job)
+self = object()
+take_turns(job("ends first", 0.001, 10), job("begins last", 0.02, 10))
+take_turns(job("is around", 0.001, 10), job("is within", 0.02, 5))
+take_turns(job("alone", 0.01, 3))
+def inner():
+    with crosscut.request("inner"): work(0.02)
+with crosscut.request("outer"):
+    inner()
+    with crosscut.request("in one function"): work(0.02)
+with crosscut.request("in which a generator goes on"):
+    for _ in job("of a generator", 0.001, 3): work(0.01)
+"""
+
+GREENLETS = """
+import gevent, socketserver, crosscut
+class Answer(socketserver.BaseRequestHandler):
+    def handle(self): gevent.sleep(0)
+def job(name, rounds):
+    with crosscut.request(name):
+        for _ in range(rounds): gevent.sleep(0)
+jobs = [gevent.spawn(job, "around", 9), gevent.spawn(job, "within", 3)]
+jobs += [gevent.spawn(Answer, None, None, None) for _ in range(2)]
+gevent.joinall(jobs)
+"""
+
+
+@pytest.mark.parametrize(("text", "known"), [
+    (TURNS, {"alone", "inner", "outer", "in one function", "in which a generator goes on"}),
+    (GREENLETS, set()),
+], ids=["generators", "greenlets"])
+def test_how_long_a_request_ran_is_not_known_where_others_ran_meanwhile(tmp_path, text, known):
+    if "gevent" in text:
+        pytest.importorskip("gevent")
+    result = record_script(tmp_path / "run", HEAD + text)
+    assert result.returncode == 0, result.stderr
+    rows = requests_of(tmp_path / "run")
+    assert {name for name, row in rows.items() if row["running_ns"] != ""} == known
+    assert len(rows) == (len(known) + 5 if known else 3)
+    if known:
+        assert rows["inner"]["running_ns"] < rows["outer"]["running_ns"]
+
+
 # As where a loop runs in a task's slice (nest_asyncio).
 NESTED = """
 import asyncio, crosscut

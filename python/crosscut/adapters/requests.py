@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import functools
 import re
+import sys
 import threading
 import time
 import types
@@ -74,6 +75,11 @@ def qualified_name(function: Any) -> str:
     return str(type.__dict__["__qualname__"].__get__(cls))
 
 
+def have_greenlets() -> bool:
+    """Whether a thread may be many that take turns: what it ran is then no request's own."""
+    return "gevent" in sys.modules or "eventlet" in sys.modules
+
+
 class OnThread:
     """Requests each of which a thread handles from its begin to its end, one of a handler at a
     time. It runs while the thread has a processor, if that is `measured`: microseconds each."""
@@ -87,7 +93,8 @@ class OnThread:
         number = _record.request_begin(name)
         if number:
             key = threading.get_ident(), id(handler)
-            self._open[key] = number, name, time.thread_time_ns() if self._measured else 0
+            measured = self._measured and not have_greenlets()
+            self._open[key] = number, name, time.thread_time_ns() if measured else -1
 
     def is_open(self, handler: Any) -> bool:
         return (threading.get_ident(), id(handler)) in self._open
@@ -97,5 +104,5 @@ class OnThread:
         number, known, since = self._open.pop(
             (threading.get_ident(), id(handler)), (0, 0, 0))
         if number:
-            ran = time.thread_time_ns() - since if self._measured else -1
+            ran = time.thread_time_ns() - since if since >= 0 else -1
             _record.request_end(name or known, number, ran)
