@@ -239,9 +239,16 @@ LineCursor::Found LineCursor::Nearest(State* state, size_t level, const Place& n
   };
   while (next_begins(state->nearest) <= elapsed) ++state->nearest;
   const size_t nearest = state->nearest;
+  const auto reach = [&](size_t i) { return kReach[level] * sample(i).covers_ns; };
+  const auto reaches = [&](size_t i) { return std::abs(elapsed - state->at_ns[i]) <= reach(i); };
   const bool by_place = kByPlace[level] && !piece_.cut && state->mixed[nearest];
   const size_t aside = by_place ? kAside : 0;
-  const size_t first = nearest - std::min(nearest, aside), end = std::min(n, nearest + aside + 1);
+  size_t first = nearest - std::min(nearest, aside), end = std::min(n, nearest + aside + 1);
+  if (kByPlace[level] && !reaches(nearest)) {  // the one on the other side may stand for more
+    const bool before = state->at_ns[nearest] < elapsed;
+    first = std::min(first, nearest - (!before && nearest > 0));
+    end = std::max(end, std::min(n, nearest + before + 1));
+  }
   int64_t until = next_begins(nearest);
   // The middle of its distance by place moves with the length of the stretch.
   const auto middle = [&](size_t i) {
@@ -252,8 +259,6 @@ LineCursor::Found LineCursor::Nearest(State* state, size_t level, const Place& n
     const auto aside_of = static_cast<int64_t>(i > nearest ? i - nearest : nearest - i);
     return std::abs(now.length_ns - state->places[i].length_ns) + aside_of;
   };
-  const auto reach = [&](size_t i) { return kReach[level] * sample(i).covers_ns; };
-  const auto reaches = [&](size_t i) { return std::abs(elapsed - state->at_ns[i]) <= reach(i); };
   size_t best = n;
   int64_t least = 0;
   for (size_t i = first; i < end; ++i) {
