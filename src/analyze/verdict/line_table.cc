@@ -32,7 +32,8 @@ std::vector<LineRow> RowsOf(const Context& context, uint32_t process, uint32_t t
     until = std::min({life.end_ns, stretch.end_ns, paused.Until(at)});
     if (pauses) continue;
     lived_ns += until - at;
-    sums[{stretch.line, stretch.state.layer}].Add(stretch.BlamedFor(at, until));
+    const trace::Layer layer = stretch.control ? trace::Layer::kControl : stretch.state.layer;
+    sums[{stretch.line, layer}].Add(stretch.BlamedFor(at, until));
   }
   std::vector<LineRow> rows;
   for (const auto& [of, blamed] : sums) {

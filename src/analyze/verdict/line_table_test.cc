@@ -20,8 +20,12 @@ using testing::Parse;
 std::string RandomProgram(uint64_t seed) {
   std::mt19937_64 engine(seed);
   const auto below = [&](int n) { return static_cast<int>(engine() % static_cast<unsigned>(n)); };
-  const char* const kCalls[] = {"aten::mm A framework", "time.sleep A idle", "os.write A native",
-                                "io.read A native", "threading.Lock.acquire A idle"};
+  const char* const kCalls[] = {"aten::mm A framework",
+                                "time.sleep A idle",
+                                "os.write A native",
+                                "io.read A native",
+                                "threading.Lock.acquire A idle",
+                                "crosscut A overhead"};
   std::string text = "process train pid=7 window=0..1000\n";
   if (below(2) == 0) text += "pause 400 430\n";
   std::string steps;
@@ -40,7 +44,7 @@ std::string RandomProgram(uint64_t seed) {
         text += "op work " + std::to_string(begin) + " " + std::to_string(end) + "\n";
         continue;
       }
-      std::string call = kCalls[below(5)];
+      std::string call = kCalls[below(6)];
       call.replace(call.find('A'), 1, std::to_string(begin) + " " + std::to_string(end));
       text += "span " + call + "\n";
     }
@@ -76,6 +80,22 @@ TEST(ThreadLines, OfAThreadAddUpToItsLife) {
       EXPECT_EQ(sums[lives.texts("thread")[row]], lives.integers("life_ns")[row])
           << "seed " << seed;
     }
+  }
+}
+
+TEST(ThreadLines, HaveTheLayersThatTheAccountingHas) {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    const trace::Trace trace = Parse(RandomProgram(seed));
+    const auto layers_of = [&](const char* name) {
+      const Table table = Compute(trace, name);
+      std::map<std::string, int64_t> sums;
+      for (size_t row = 0; row < table.rows(); ++row) {
+        const std::string thread = table.texts("thread")[row];
+        sums[thread + " " + table.texts("layer")[row]] += table.integers("ns")[row];
+      }
+      return sums;
+    };
+    EXPECT_EQ(layers_of("lines"), layers_of("threads")) << "seed " << seed;
   }
 }
 
@@ -254,8 +274,8 @@ TEST(ThreadLines, StepsThatWereLeftOutHaveTheLinesThatWereSeenInThem) {
                     "step step 600 800 number=2 level=0\nstep step 800 1000 number=3\n" +
                     Sample(100, 300, "a.py:1 f") + Sample(300, 300, "a.py:2 f") +
                     Sample(500, 300, "a.py:3 f") + Sample(900, 300, "a.py:1 f")),
-            (Rows{"a.py:1 f line python: 400", "a.py:2 f line python: 201", " none python: 200",
-                  "a.py:3 f line python: 199"}));
+            (Rows{"a.py:1 f line python: 400", "a.py:2 f line control: 201", " none control: 200",
+                  "a.py:3 f line control: 199"}));
 }
 
 TEST(ThreadLines, ImportsAndTheExitHaveNamesOfTheirOwn) {

@@ -293,7 +293,9 @@ void LineCursor::Advance() {
     const std::array<uint64_t, kKeys> keys = walk_.Keys(piece_);
     for (size_t level = 0; level < kKeys; ++level) of_piece_[level] = Find(keys[level]);
   }
-  now_ = {at, piece_.end_ns, piece_.state, {}, nullptr, 0};
+  const bool ours = piece_.state.layer == trace::Layer::kOverhead;
+  const bool control = piece_.off || (piece_.marks && !ours);
+  now_ = {at, piece_.end_ns, piece_.state, control, {}, nullptr, 0};
   const bool ends = at >= exit_ns_ && !piece_.off;
   if (at < exit_ns_) now_.end_ns = std::min(now_.end_ns, exit_ns_);
   if (at < native_exit_ns_) now_.end_ns = std::min(now_.end_ns, native_exit_ns_);

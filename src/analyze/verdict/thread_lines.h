@@ -77,6 +77,7 @@ class StateWalk {
 struct LineStretch {
   int64_t begin_ns = 0, end_ns = 0;
   LeadStretch state;
+  bool control = false;  // that layer is not known: docs/accounting.md has `control` in its place
   Line line;
   const ThreadSample* sample = nullptr;  // which tells it; null: none does
   double variance = 0;                   // that the sample brings, where its instant lies here
