@@ -19,6 +19,7 @@ struct Sample {
   int64_t thread = 0;          // its id if it has no track of its own; 0: the instant's thread
   StringId stack;              // Python frames "file.py:41 name", outermost first, joined by ";"
   StringId own_line;           // the innermost of them in the program's own code
+  bool cut = false;            // frames of the stack are missing
   StringId library, function;  // the native code that ran
   StringId waits;              // what it waited for
   Gil gil = Gil::kUnknown;
@@ -35,6 +36,7 @@ class SampleReader {
         thread_(strings.Find("Thread")),
         stack_(strings.Find("Python stack")),
         own_line_(strings.Find("Own line")),
+        cut_(strings.Find("Frames missing")),
         library_(strings.Find("Library")),
         function_(strings.Find("Function")),
         waits_(strings.Find("Waits for")),
@@ -69,6 +71,7 @@ class SampleReader {
       if (arg.key == thread_) sample.thread = arg.value;
       if (arg.key == stack_) sample.stack = arg.text();
       if (arg.key == own_line_) sample.own_line = arg.text();
+      if (arg.key == cut_) sample.cut = arg.value != 0;
       if (arg.key == library_) sample.library = arg.text();
       if (arg.key == function_) sample.function = arg.text();
       if (arg.key == waits_) sample.waits = arg.text();
@@ -77,7 +80,7 @@ class SampleReader {
     return sample;
   }
 
-  StringId name_, covers_, run_delay_, stack_after_, thread_, stack_, own_line_, library_,
+  StringId name_, covers_, run_delay_, stack_after_, thread_, stack_, own_line_, cut_, library_,
       function_, waits_, gil_;
 };
 

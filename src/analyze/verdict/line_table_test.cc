@@ -257,6 +257,19 @@ TEST(ThreadLines, WhereNobodyLookedForLongTheSampleBehindThatTells) {
             (Rows{"a.py:1 f line python: 890", "a.py:2 f line python: 110"}));
 }
 
+// Of a deep stack the inner part is read, which may have no line of the program's own.
+TEST(ThreadLines, AStackThatIsCutHasTheLineOfTheSampleNextToIt) {
+  const std::string cut = "arg \"Frames missing\" 1\n", deep = Sample(500, 200, "", "x.py:1 g");
+  EXPECT_EQ(LinesOf(deep), (Rows{"(no line of the program's own) library python: 1000"}));
+  EXPECT_EQ(LinesOf(deep + cut), (Rows{" none python: 1000"}));
+  EXPECT_EQ(LinesOf(Sample(500, 200, "a.py:1 f", "x.py:1 g") + cut),
+            (Rows{"a.py:1 f line python: 1000"}));
+  EXPECT_EQ(LinesOf(Sample(100, 100, "a.py:1 f") + deep + cut + Sample(950, 200, "a.py:2 f")),
+            (Rows{"a.py:1 f line python: 726", "a.py:2 f line python: 274"}));
+  EXPECT_EQ(LinesOf("span io.read 0 400 native\n" + Sample(100, 10, "a.py:1 f") + deep + cut),
+            (Rows{" none python: 600", "a.py:1 f line native: 201", " none native: 199"}));
+}
+
 TEST(ThreadLines, WhatWasSeenBeforeTheFirstStepTellsNothingOfTheSteps) {
   const std::string import = Sample(180, 300, "a.py:1 f");
   EXPECT_EQ(LinesOf("step step 200 400 number=0\nstep step 400 800 number=1\n" + import),

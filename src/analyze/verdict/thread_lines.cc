@@ -172,6 +172,9 @@ void LineCursor::PlaceSamples() {
       state->elapsed_ns += piece.end_ns - piece.begin_ns;
     }
   }
+  for (size_t i = 0; i < samples_.size(); ++i) {
+    lines_.push_back(samples_[i].cut ? LineNextTo(in_states[i]) : samples_[i].line);
+  }
   for (const InStates& sample : in_states) variances_.push_back(VarianceOf(sample));
   for (auto& [key, state] : states_) {
     state.elapsed_ns = 0;
@@ -179,11 +182,32 @@ void LineCursor::PlaceSamples() {
   }
 }
 
+// Of the next ones to either side that have a line, the nearest that reaches so far, in the
+// narrowest state that has one.
+Line LineCursor::LineNextTo(const InStates& sample) const {
+  for (size_t level = 0; level < kKeys; ++level) {
+    const auto [state, i] = sample[level];
+    if (state == nullptr) continue;
+    const size_t end = std::min(state->samples.size(), i + kAside + 1);
+    const ThreadSample* nearest = nullptr;
+    int64_t least = INT64_MAX;
+    for (size_t next = i - std::min(i, kAside); next < end; ++next) {
+      const ThreadSample& other = samples_[state->samples[next]];
+      const int64_t apart = std::abs(state->at_ns[next] - state->at_ns[i]);
+      const bool tells =
+          other.line.kind != LineKind::kNone && apart <= kReach[level] * other.covers_ns;
+      if (tells && apart < least) nearest = &other, least = apart;
+    }
+    if (nearest != nullptr) return nearest->line;
+  }
+  return {};
+}
+
 void LineCursor::FindMixed(State* state) const {
   const size_t n = state->samples.size();
   state->mixed.resize(n);
   for (size_t i = 1; i < n; ++i) {
-    if (samples_[state->samples[i]].line == samples_[state->samples[i - 1]].line) continue;
+    if (lines_[state->samples[i]] == lines_[state->samples[i - 1]]) continue;
     // Between these two lies a change: for all that have both at their sides.
     const size_t first = i - std::min(i, kAside), end = std::min(n, i + kAside);
     for (size_t near = end; near > first && !state->mixed[near - 1]; --near) {
@@ -200,11 +224,11 @@ double LineCursor::VarianceOf(const InStates& sample) const {
     const auto [state, i] = sample[level];
     if (state == nullptr || state->samples.size() < 2) continue;
     const std::vector<int64_t>& at_ns = state->at_ns;
-    const Line& line = samples_[state->samples[i]].line;
+    const Line& line = lines_[state->samples[i]];
     const int64_t reach = kReach[level] * samples_[state->samples[i]].covers_ns;
     const bool first = i == 0, last = i + 1 == at_ns.size();
-    const int differ = (!first && samples_[state->samples[i - 1]].line != line) +
-                       (!last && samples_[state->samples[i + 1]].line != line);
+    const int differ = (!first && lines_[state->samples[i - 1]] != line) +
+                       (!last && lines_[state->samples[i + 1]] != line);
     const auto before =
         static_cast<double>(first ? 2 * std::min(at_ns[i], reach) : at_ns[i] - at_ns[i - 1]);
     const auto behind = static_cast<double>(last ? 2 * std::min(state->elapsed_ns - at_ns[i], reach)
@@ -309,8 +333,9 @@ void LineCursor::Advance() {
     if (found.for_ns < now_.end_ns - at) now_.end_ns = at + found.for_ns;
     if (found.sample == nullptr) continue;
     now_.sample = found.sample;
-    now_.line = found.sample->line;
-    now_.variance = variances_[static_cast<size_t>(found.sample - samples_.data())];
+    const auto told_by = static_cast<size_t>(found.sample - samples_.data());
+    now_.line = lines_[told_by];
+    now_.variance = variances_[told_by];
     break;
   }
   if (ends) now_.line = {at < native_exit_ns_ ? LineKind::kExit : LineKind::kNativeExit, {}};

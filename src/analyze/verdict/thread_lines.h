@@ -120,6 +120,7 @@ class LineCursor {
   // Where a sample stands among those of its states, the narrowest first.
   using InStates = std::array<std::pair<const State*, size_t>, kKeys>;
   void PlaceSamples();
+  Line LineNextTo(const InStates& sample) const;
   double VarianceOf(const InStates& sample) const;
   State* Find(uint64_t key);
   void FindMixed(State* state) const;
@@ -128,6 +129,7 @@ class LineCursor {
   void Advance();
 
   const std::vector<ThreadSample>& samples_;
+  std::vector<Line> lines_;        // of each: its own, or where its stack is cut that next to it
   std::vector<double> variances_;  // of each: LineStretch::variance
   const int64_t end_ns_;
   StateWalk walk_;

@@ -56,19 +56,11 @@ class ByDefinition {
     const auto i = static_cast<size_t>(at_ns - window_.begin_ns);
     for (size_t level = 0; level < kKeys; ++level) {
       const Key& key = keys_[i][level];
-      const int64_t reach = level == 3 || level > 4 ? 3 : 10;
+      const int64_t reach = ReachOf(level);
       if (key == kNoKey) continue;
       const int64_t now = ClockAt(key, i);
-      std::vector<size_t> of_state;  // samples
-      for (size_t s = 0; s < samples_.size(); ++s) {
-        const int64_t at = samples_[s].at_ns - window_.begin_ns;
-        if (at < 0 || at >= static_cast<int64_t>(keys_.size())) continue;
-        const std::array<Key, kKeys>& keys = keys_[static_cast<size_t>(at)];
-        if (std::find(keys.begin(), keys.end(), key) != keys.end()) of_state.push_back(s);
-      }
-      const auto place = [&](size_t s) {
-        return static_cast<size_t>(samples_[of_state[s]].at_ns - window_.begin_ns);
-      };
+      const std::vector<size_t> of_state = OfState(key);
+      const auto place = [&](size_t s) { return PlaceOf(of_state[s]); };
       size_t nearest = 0;
       for (size_t s = 1; s < of_state.size(); ++s) {
         const int64_t away = std::abs(ClockAt(key, place(s)) - now),
@@ -80,7 +72,7 @@ class ByDefinition {
       const auto next_to = [&](size_t s) { return s + aside >= nearest && s <= nearest + aside; };
       bool mixed = false;
       for (size_t s = 0; s < of_state.size(); ++s) {
-        mixed |= next_to(s) && samples_[of_state[s]].line != samples_[of_state[nearest]].line;
+        mixed |= next_to(s) && LineOf(of_state[s]) != LineOf(of_state[nearest]);
       }
       const auto reaches = [&](size_t s) {
         return std::abs(ClockAt(key, place(s)) - now) <= reach * samples_[of_state[s]].covers_ns;
@@ -107,7 +99,44 @@ class ByDefinition {
     return -1;
   }
 
+  // A sample's own line, or that of a sample next to it, where its stack is cut.
+  Line LineOf(size_t sample) const {
+    if (!samples_[sample].cut) return samples_[sample].line;
+    const size_t i = PlaceOf(sample);
+    for (size_t level = 0; level < kKeys && i < keys_.size(); ++level) {
+      const Key& key = keys_[i][level];
+      if (key == kNoKey) continue;
+      const std::vector<size_t> of_state = OfState(key);
+      const auto n = static_cast<int64_t>(of_state.size());
+      const int64_t at = std::find(of_state.begin(), of_state.end(), sample) - of_state.begin();
+      std::map<int64_t, Line> lines;  // by how far the sample is apart
+      for (int64_t other = std::max<int64_t>(0, at - 8); other < std::min(n, at + 9); ++other) {
+        const ThreadSample& by = samples_[of_state[static_cast<size_t>(other)]];
+        const size_t place = PlaceOf(of_state[static_cast<size_t>(other)]);
+        const int64_t apart = std::abs(ClockAt(key, place) - ClockAt(key, i));
+        const bool reaches = apart <= ReachOf(level) * by.covers_ns;
+        if (reaches && by.line.kind != LineKind::kNone) lines.try_emplace(apart, by.line);
+      }
+      if (!lines.empty()) return lines.begin()->second;
+    }
+    return {};
+  }
+
  private:
+  static int64_t ReachOf(size_t level) { return level == 3 || level > 4 ? 3 : 10; }
+  size_t PlaceOf(size_t sample) const {
+    return static_cast<size_t>(samples_[sample].at_ns - window_.begin_ns);
+  }
+  // The samples with that key, in order of time.
+  std::vector<size_t> OfState(const Key& key) const {
+    std::vector<size_t> out;
+    for (size_t s = 0; s < samples_.size(); ++s) {
+      if (PlaceOf(s) >= keys_.size()) continue;
+      const std::array<Key, kKeys>& keys = keys_[PlaceOf(s)];
+      if (std::find(keys.begin(), keys.end(), key) != keys.end()) out.push_back(s);
+    }
+    return out;
+  }
   uint32_t PartOf(int64_t at_ns) const {
     if (steps_.begin_ns >= steps_.end_ns) return 0;
     return at_ns < steps_.begin_ns ? 1 : at_ns < steps_.end_ns ? 2 : 3;
@@ -246,7 +275,8 @@ TEST(ThreadLines, AreThoseOfTheirDefinitionOnAThousandTraces) {
       for (ThreadSample& sample : samples) {
         sample.at_ns = window.begin_ns + below(length);
         sample.covers_ns = below(below(2) == 0 ? 3 : length / 4 + 2);
-        sample.line = {LineKind::kOwn, {static_cast<uint32_t>(below(3))}};
+        sample.cut = below(4) == 0;
+        if (!sample.cut) sample.line = {LineKind::kOwn, {static_cast<uint32_t>(below(3))}};
       }
       std::sort(samples.begin(), samples.end(),
                 [](const auto& a, const auto& b) { return a.at_ns < b.at_ns; });
@@ -268,7 +298,7 @@ TEST(ThreadLines, AreThoseOfTheirDefinitionOnAThousandTraces) {
         const int64_t want = definition.SampleAt(at);
         const ThreadSample* sample = want < 0 ? nullptr : &samples[static_cast<size_t>(want)];
         ASSERT_EQ(got.sample, sample) << "seed " << seed << " track " << t << " at " << at;
-        ASSERT_EQ(got.line, sample == nullptr ? Line() : sample->line);
+        ASSERT_EQ(got.line, want < 0 ? Line() : definition.LineOf(static_cast<size_t>(want)));
         known += want >= 0;
         ++checked;
       }

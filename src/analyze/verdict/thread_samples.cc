@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "src/analyze/verdict/stacks.h"
@@ -23,7 +24,7 @@ Line LineOf(const trace::Trace& trace, const trace::Sample& sample) {
   const std::string_view own_line = trace.text(sample.own_line);
   if (Imports(stack, own_line)) return {LineKind::kImport, sample.own_line};
   if (!own_line.empty()) return {LineKind::kOwn, sample.own_line};
-  return {stack.empty() ? LineKind::kNone : LineKind::kLibrary, {}};
+  return {stack.empty() || sample.cut ? LineKind::kNone : LineKind::kLibrary, {}};
 }
 
 // What ran, where no sample of native code tells. Who has no GIL runs no Python; by a lock it may
@@ -39,6 +40,7 @@ ThreadSample ByStack(const trace::Trace& trace, const trace::Sample& sample) {
   const bool own = sample.own_line.valid();
   ThreadSample one;
   one.line = LineOf(trace, sample);
+  one.cut = sample.cut && one.line.kind == LineKind::kNone;
   one.stack = sample.stack;
   one.python = sample.stack.valid();
   one.awaits_thread = AwaitsThread(stack);
@@ -59,10 +61,11 @@ std::vector<ThreadSample> SamplesOf(const trace::Trace& trace, const trace::Samp
                                     const trace::Track& track) {
   std::vector<ThreadSample> out;
   if (!reader.any()) return out;
-  std::map<std::pair<uint32_t, uint32_t>, ThreadSample> by_stack;
+  std::map<std::tuple<uint32_t, uint32_t, bool>, ThreadSample> by_stack;
   reader.ForEach(trace, track, [&](int64_t at_ns, const trace::Sample& sample) {
     if (sample.thread != 0) return;
-    const auto [known, added] = by_stack.try_emplace({sample.stack.value, sample.own_line.value});
+    const auto [known, added] =
+        by_stack.try_emplace({sample.stack.value, sample.own_line.value, sample.cut});
     if (added) known->second = ByStack(trace, sample);
     const std::string_view waits = trace.text(sample.waits);
     ThreadSample& one = out.emplace_back(known->second);

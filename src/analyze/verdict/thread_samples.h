@@ -16,6 +16,7 @@ struct ThreadSample {
   int64_t at_ns = 0;
   int64_t covers_ns = 0, run_delay_ns = -1;
   Line line;
+  bool cut = false;             // frames are missing, perhaps the program's own: no line is known
   trace::StringId stack;        // trace::Sample::stack
   bool python = false;          // it has a stack
   bool locked = false;          // it was seen waiting for a lock

@@ -54,6 +54,7 @@ void NativeSamples::Take(uint64_t key, uint64_t value, bool is_name) {
     case Field::kPart:
       deeper_ += number == 1 ? 1 : 0;
       changed_stacks_ += number == 2 ? 1 : 0;
+      sample.cut = number != 0;
       break;
     case Field::kFrame:
       if (is_name) frames_.push_back(value);
@@ -111,6 +112,7 @@ void NativeSamples::Tell(const Sample& sample, trace::TrackBuilder* track, bool 
   if (sample.stack_after > 0) track->Arg(builder_->Text("stack_after_ns"), sample.stack_after);
   if (!found) track->Arg(builder_->Text("Thread"), sample.thread);
   if (sample.stack.valid()) track->ArgText(builder_->Text("Python stack"), sample.stack);
+  if (sample.cut) track->Arg(builder_->Text("Frames missing"), 1);
   if (sample.own_line != 0) {
     track->ArgText(builder_->Text("Own line"), session_->name(sample.own_line).text);
   }

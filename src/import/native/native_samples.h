@@ -2,8 +2,9 @@
 // the sampled thread, at the time of the sample, with the arguments
 //   Python stack   "train.py:41 main;model.py:12 forward", outermost first
 //   Own line       the innermost of these in the program's own code: "models/net.py:12 forward"
-//   Library        file name of the native code that ran
-//   Function       its function, by the symbols of that file on this machine; absent where they do
+//   Frames missing  1: the stack has no more frames, because they were not read; absent: it is
+//   whole Library        file name of the native code that ran Function       its function, by the
+//   symbols of that file on this machine; absent where they do
 //                  not tell, and where the file is another build than the one that ran (a gap
 //                  counts these)
 //   Waits for      the system call in which the thread was, or what else it waited for
@@ -79,6 +80,7 @@ class NativeSamples {
     int64_t at = 0, thread = 0, covers = 0, run_delay = -1, stack_after = 0, offset = 0;
     uint64_t own_line = 0, library = 0, waits = 0;  // name ids
     int64_t holds_gil = -1;                         // not known
+    bool cut = false;                               // frames are missing
     trace::StringId stack;
   };
   void Close();
