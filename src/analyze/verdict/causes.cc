@@ -414,9 +414,9 @@ void Walk::SplitBySamples() {
   for (const Cause cause : kSplit) locked += locked_[static_cast<size_t>(cause)].all.samples;
   const bool for_gil = gil_.OthersHadIt(/*otherwise=*/2 * others_in_python_ >= locked);
   CauseSum& queue = SumOf(Cause::kPreemption);
-  queue.samples = run_delay_samples_;
-  queue.ns = static_cast<int64_t>(Share(run_delay_ns_, run_delay_of_ns_) *
-                                  static_cast<double>(out_->whole_ns(Cause::kPreemption)));
+  queue.ns = out_->whole_ns(Cause::kPreemption), queue.samples = run_delay_samples_;
+  const double of = IsEnough({{run_delay_of_ns_, 0, 0}, {}}, queue) ? queue.ns : 0;
+  queue.ns = std::max<int64_t>(out_->preempted.ns, of * Share(run_delay_ns_, run_delay_of_ns_));
   for (const Cause cause : kSplit) {
     const LeadTime& part = locked_[static_cast<size_t>(cause)];
     if (!IsEnough(part, cause)) continue;

@@ -50,7 +50,8 @@ struct Row {
   const char *table, *action;
 };
 
-std::string Fill(std::string_view text, double share, const char* of, const std::string& who = "") {
+std::string Fill(std::string_view text, double share, const std::string& of,
+                 const std::string& who = "") {
   const std::pair<std::string_view, std::string> values[] = {
       {"{share}", ShareText(share)}, {"{of}", of}, {"{who}", who}};
   std::string out;
@@ -118,10 +119,14 @@ struct Subject {
   bool elsewhere = false;  // the cause is told of another place, too, which is left out here
 };
 
-const char* OfText(const ProcessCauses& causes) {
-  return causes.part == WindowPart::kSteps      ? "the steps"
-         : causes.part == WindowPart::kRequests ? "the time with requests"
-                                                : "the window";
+// What shares of that cause are of. That the lead had no processor in some of it is told of all.
+std::string OfText(const ProcessCauses& causes, Cause cause) {
+  const std::string part = causes.part == WindowPart::kSteps      ? "the steps"
+                           : causes.part == WindowPart::kRequests ? "the time with requests"
+                                                                  : "the window";
+  const double left_out = Share(causes.preempted.ns, causes.whole_ns(Cause::kPreemption));
+  const bool all = cause == Cause::kPreemption || left_out < kWorthSaying;
+  return all ? part : part + " without waits for a processor";
 }
 
 // "waiting for another process 60 %, native code 15 %": all but the smallest parts of the place.
@@ -392,6 +397,7 @@ void Verdicts::BlamePlace(uint32_t process, const Subject& subject, Row* row) co
   const ProcessCauses& causes = causes_.processes[process];
   const Place::Part& own = place.own;
   const double error = (own.high - own.low) / 2;
+  const std::string of = OfText(causes, subject.cause);
   row->blame = LineText(trace_, place.line);
   row->gain = place.gain.share, row->low = place.gain.low, row->high = place.gain.high;
   std::string& text = row->evidence;
@@ -400,12 +406,11 @@ void Verdicts::BlamePlace(uint32_t process, const Subject& subject, Row* row) co
   const bool mixed = !subject.several && Share(of_cause, place.all.ns) < kMostOfPlace;
   if (mixed) {
     text = std::string(RuleOf(subject.cause).kind) + " " +
-           ShareText(Share(of_cause, causes.program_ns())) + " of " + OfText(causes) +
-           "; the line takes ";
+           ShareText(Share(of_cause, causes.program_ns())) + " of " + of + "; the line takes ";
   }
   text += AmountText(process, place.all.ns, subject.cause) + "; " + ShareText(own.share, error) +
-          " of " + OfText(causes) + " (" + ShareText(own.low, error) + " to " +
-          ShareText(own.high, error) + " by " + std::to_string(place.all.samples) +
+          " of " + of + " (" + ShareText(own.low, error) + " to " + ShareText(own.high, error) +
+          " by " + std::to_string(place.all.samples) +
           (place.all.samples == 1 ? " sample)" : " samples)");
   if (place.all.samples < kFewSamples) text += ", too few to be sure of it";
   if (place.lines > 1) {
@@ -428,15 +433,15 @@ Row Verdicts::RowOf(uint32_t process, const Subject& subject, int64_t rank) cons
   const ProcessCauses& causes = causes_.processes[process];
   const Cause cause = subject.cause;
   const VerdictRule& rule = RuleOf(cause);
+  const std::string of = OfText(causes, cause);
   Row row = {process, rank, CauseName(cause), "",         subject.share, 0, 0, 0,
              "",      "",   rule.table,       rule.action};
-  row.headline =
-      Fill(rank == 1 ? rule.headline : rule.also, row.share, OfText(causes), LateRanks(causes));
+  row.headline = Fill(rank == 1 ? rule.headline : rule.also, row.share, of, LateRanks(causes));
   if (subject.several) {
     row.headline = "Bound by " + LineText(trace_, subject.place->line) + ": it takes " +
-                   ShareText(row.share) + " of " + OfText(causes) + ".";
+                   ShareText(row.share) + " of " + of + ".";
   } else if (rank > 1) {
-    row.headline += std::string(" of ") + OfText(causes) + (subject.elsewhere ? " elsewhere" : "");
+    row.headline += " of " + of + (subject.elsewhere ? " elsewhere" : "");
     row.headline += Lasts(causes, cause) ? "." : ", most of it in a few steps.";
   }
   const CauseSum& sum = causes.causes[static_cast<size_t>(cause)];
@@ -460,7 +465,6 @@ Row Verdicts::RowOf(uint32_t process, const Subject& subject, int64_t rank) cons
 
 Row Verdicts::NothingStandsOut(uint32_t process) const {
   const ProcessCauses& causes = causes_.processes[process];
-  const char* of = OfText(causes);
   size_t largest = 0;
   for (size_t c = 0; c < kCauses; ++c) {
     if (IsOfProgram(static_cast<Cause>(c)) && causes.causes[c].ns > causes.causes[largest].ns) {
@@ -480,7 +484,7 @@ Row Verdicts::NothingStandsOut(uint32_t process) const {
   const bool unknown = static_cast<Cause>(largest) == Cause::kUnknown && share > 0.5;
   row.headline =
       Fill(unknown ? "Nothing was recorded of {share} of {of}." : "Nothing stands out in {of}.",
-           share, of);
+           share, OfText(causes, static_cast<Cause>(largest)));
   const std::string name = CauseName(static_cast<Cause>(largest));
   row.evidence = "the largest cause, " + name + ", takes " + ShareText(share);
   if (!Lasts(causes, static_cast<Cause>(largest))) row.evidence += ", most of it in a few steps";

@@ -463,28 +463,6 @@ TEST(Verdict, SaysSoWhereNothingStandsOut) {
             "none");
 }
 
-TEST(Verdict, TellsWaitingForAProcessorFromAQuarterOnBehindTheCauses) {
-  const auto causes = [](const char* delays) {
-    const Table table = Compute(Parse(std::string("process train pid=7 window=0..1000\n"
-                                                  "thread main tid=7 base=python main lead\n"
-                                                  "instant [sample] 100\narg covers_ns 100\n") +
-                                      delays),
-                                "verdict");
-    std::string out;
-    for (size_t row = 0; row < table.rows(); ++row) {
-      out += table.texts("cause")[row] + "; " + table.texts("evidence")[row] + "\n";
-    }
-    return out;
-  };
-  const std::string python = "python; 1.00 µs of 1.00 µs: no steps were found\n";
-  // The first sample does not know it, so it counts on neither side.
-  EXPECT_EQ(causes("instant [sample] 500\narg covers_ns 400\narg run_delay_ns 100\n"
-                   "instant [sample] 900\narg covers_ns 400\narg run_delay_ns 300\n"),
-            python + "preemption; 0.500 µs of 1.00 µs: no steps were found\n");
-  EXPECT_EQ(causes("instant [sample] 500\narg covers_ns 400\narg run_delay_ns 99\n"), python);
-  EXPECT_EQ(causes(""), python);
-}
-
 TEST(Verdict, SaysWhereFewSamplesSawTheLineToBlame) {
   const auto evidence = [](int samples) {
     std::string body;
