@@ -159,6 +159,36 @@ TEST(Verdict, SaysWhereSharesAreOfTheTimeWithoutWaitsForAProcessor) {
                                    "processor, in 60 % of the steps."}));
 }
 
+// What the lead works is as much longer by them as it is of its work; what it waits for is not.
+TEST(Verdict, GainsAreOfTheTimeWithWaitsForAProcessor) {
+  std::string trace =
+      "process train pid=7 window=0..40000\nthread main tid=7 base=python main lead\n";
+  for (int at = 0; at < 40'000; at += 1000) {
+    const auto span = [&](const char* name, int begin, int end) {
+      trace += std::string("span ") + name + " " + std::to_string(at + begin) + " " +
+               std::to_string(at + end) + " idle\n";
+    };
+    trace += "step step " + std::to_string(at) + " " + std::to_string(at + 1000) + "\n";
+    span("\"(no processor)\"", 0, 200);
+    span("time.sleep", 600, 1000);
+    for (int i = 0; i < 40; ++i) {
+      const char* line = i < 15 ? "a.py:1 f" : i < 20 ? "a.py:2 g" : "a.py:3 h";
+      trace += "instant [sample] " + std::to_string(at + 210 + 20 * i) +
+               "\narg covers_ns 20\narg \"Own line\" \"" + line + "\"\narg \"Python stack\" \"" +
+               line + "\"\n";
+    }
+  }
+  const Table places = Compute(Parse(trace), "places");
+  std::string out;
+  for (size_t i = 0; i < places.rows(); ++i) {
+    const auto percent = [&](const char* column) {  // of all steps
+      return std::to_string((places.integers(column)[i] + 200) / 400);
+    };
+    out += places.texts("place")[i] + " " + percent("ns") + " " + percent("gain_ns") + "; ";
+  }
+  EXPECT_EQ(out, "a.py:3 h 40 40; a.py:1 f 30 45; a.py:2 g 10 15; ");
+}
+
 // What makes all else longer is told, too, where nothing else stands out.
 TEST(Verdict, TellsWaitingForAProcessorWhereNothingStandsOut) {
   std::string text = R"(process train pid=7 window=0..1000

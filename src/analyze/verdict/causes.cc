@@ -35,19 +35,6 @@ constexpr int64_t kFewestOfGil = 3;
 // What may in fact have been compilation, or a wait for the GIL.
 constexpr std::array kSplit = {Cause::kPython, Cause::kFramework, Cause::kNative};
 
-// What a signal's handler may interrupt.
-constexpr std::array kWaits = {Cause::kLock, Cause::kWaiting, Cause::kOtherProcess};
-
-// Whether that sample says that the lead works in a call that waits: in a short one it may be about
-// to wait, so it must be one of which a sample stands for no more than all.
-bool RunsInWait(const Moment& now, const ThreadSample& sample) {
-  const LeadStretch& lead = *now.lead;
-  return std::ranges::find(kWaits, now.cause) != kWaits.end() && sample.runs &&
-         sample.gil == trace::Gil::kHeld && IsOwnLine(sample.line.kind) &&
-         sample.at_ns >= lead.begin_ns && sample.at_ns < lead.end_ns &&
-         lead.end_ns - lead.begin_ns >= sample.covers_ns;
-}
-
 class Walk {
  public:
   Walk(const Context& context, uint32_t process, const WalksShare& shared, ProcessCauses* out);
@@ -415,8 +402,11 @@ void Walk::SplitBySamples() {
   const bool for_gil = gil_.OthersHadIt(/*otherwise=*/2 * others_in_python_ >= locked);
   CauseSum& queue = SumOf(Cause::kPreemption);
   queue.ns = out_->whole_ns(Cause::kPreemption), queue.samples = run_delay_samples_;
-  const double of = IsEnough({{run_delay_of_ns_, 0, 0}, {}}, queue) ? queue.ns : 0;
-  queue.ns = std::max<int64_t>(out_->preempted.ns, of * Share(run_delay_ns_, run_delay_of_ns_));
+  LeadTime known;
+  known.all.ns = run_delay_of_ns_;
+  const double of = IsEnough(known, Cause::kPreemption) ? static_cast<double>(queue.ns) : 0;
+  const auto seen_ns = std::llround(of * Share(run_delay_ns_, run_delay_of_ns_));
+  queue.ns = std::max<int64_t>(out_->preempted.ns, seen_ns);
   for (const Cause cause : kSplit) {
     const LeadTime& part = locked_[static_cast<size_t>(cause)];
     if (!IsEnough(part, cause)) continue;

@@ -13,6 +13,7 @@
 #include "src/analyze/accounting/accounting.h"
 #include "src/analyze/columns.h"
 #include "src/analyze/intervals.h"
+#include "src/analyze/verdict/line_samples.h"
 #include "src/analyze/verdict/loops.h"
 #include "src/analyze/verdict/process_lines.h"
 #include "src/analyze/verdict/rules.h"
@@ -25,6 +26,11 @@ constexpr size_t kFewestSteps = 10;  // for what blocks of them say
 constexpr double kLeast = 0.01;      // of the steps: of places with less no more is asked
 // Between clocks and samples lies what threads take to hand over, and our own part of that.
 constexpr double kHandOvers = 0.01;
+
+// What the lead needs a processor for where it does it itself.
+constexpr std::array kWork = {Cause::kPython,   Cause::kFramework,  Cause::kNative,
+                              Cause::kLaunches, Cause::kAllocation, Cause::kCompilation,
+                              Cause::kGc,       Cause::kInput,      Cause::kSimulator};
 
 bool IsPurpose(Cause cause) { return VerdictRules()[static_cast<size_t>(cause)].purpose; }
 
@@ -49,72 +55,6 @@ bool Holds(std::string_view line, std::string_view other) {
   if (nameless(line) != nameless(other)) return nameless(other);
   return line.size() < other.size();
 }
-
-// Whether the function of "net.py:41 f.<locals>.<listcomp>" is one in a line of another one.
-bool IsWithinLine(std::string_view line) {
-  constexpr std::string_view kEnds[] = {"comp>", "<genexpr>", "<lambda>"};
-  return std::any_of(std::begin(kEnds), std::end(kEnds),
-                     [line](std::string_view end) { return line.ends_with(end); });
-}
-
-// What samples saw of each line: of a trace, made once.
-class LineSamples {
- public:
-  struct OfLine {
-    enum class In : uint8_t { kNotKnown, kTurns, kAlone };  // kAlone: in what stands for itself
-    std::vector<std::pair<int64_t, In>> seen;               // when, and in what
-    std::map<uint32_t, int64_t> covered_ns;  // in the part that is told, by StringId of the stack
-  };
-
-  explicit LineSamples(const Context& context) {
-    const trace::Trace& trace = context.trace();
-    const ThreadFacts& facts = context.Shared<ThreadFacts>();
-    for (uint32_t t = 0; t < facts.samples.size(); ++t) {
-      if (facts.samples[t].empty()) continue;
-      const trace::Interval life = LifeOf(trace, {t});
-      LeadCursor cursor(trace, {t}, facts.doing, life);
-      const trace::ProcessId process = trace.tracks[t].process;
-      const WindowPart told = context.Shared<Accounting>().events[process.value].told;
-      const std::vector<trace::Interval>& marks = facts.marks[process.value];
-      for (const ThreadSample& sample : facts.samples[t]) {
-        OfLine& line = lines_[sample.line][process.value];
-        if (PartAt(context, process, sample.at_ns) == told) {
-          line.covered_ns[sample.stack.value] += sample.covers_ns;
-        }
-        if (sample.at_ns < life.begin_ns || sample.at_ns >= life.end_ns) continue;
-        const LeadStretch& state = cursor.At(sample.at_ns);
-        // A wait for a processor comes where a step begins, in the line that ends the one before.
-        if (state.layer == trace::Layer::kOverhead || state.doing == Doing::kPreempted) continue;
-        // A call that runs no Python or a library's, or a loop within the line. Calls are no spans
-        // where the budget left steps out.
-        const bool calls = state.name.valid() && !RunsPython(state.layer);
-        const bool alone = calls || sample.in_library || IsWithinLine(trace.text(sample.line.text));
-        const bool known = alone || LengthWithin(marks, sample.at_ns, sample.at_ns + 1) == 0;
-        line.seen.emplace_back(sample.at_ns, alone   ? OfLine::In::kAlone
-                                             : known ? OfLine::In::kTurns
-                                                     : OfLine::In::kNotKnown);
-      }
-    }
-  }
-  // Calls visit(of_line) for what threads of that process saw; where they were never there, and
-  // others work for it, for what those of each other one did.
-  template <class Visit>
-  void ForEach(uint32_t process, const Line& line, Visit visit) const {
-    const auto at = lines_.find(line);
-    if (at == lines_.end()) return;
-    const auto own = at->second.find(process);
-    if (own != at->second.end()) return visit(own->second);
-    for (const auto& [other, of_line] : at->second) visit(of_line);
-  }
-
- private:
-  static bool RunsPython(trace::Layer layer) {
-    return layer == trace::Layer::kPython || layer == trace::Layer::kSimulator ||
-           layer == trace::Layer::kData;
-  }
-
-  std::map<Line, std::map<uint32_t, OfLine>> lines_;  // by process
-};
 
 class Maker {
  public:
@@ -399,6 +339,7 @@ class Maker {
     std::vector<int64_t> steps;
     int64_t ahead_ns = 0;  // of `causes`
     double reach_ns = 0;   // ReachOf() all of it
+    double work_ns = 0;    // of `causes`: WorkAt() its lines
   };
 
   // With what others do ahead.
@@ -416,7 +357,39 @@ class Maker {
     const double scale = 1 + Share(out.ahead_ns, place.all.ns);
     for (int64_t& ns : out.steps) ns = std::llround(scale * static_cast<double>(ns));
     out.reach_ns = scale * ReachOf(place.all);
+    place.ForEachLine([&](const Line& line) { out.work_ns += WorkAt(line); });
     return out;
+  }
+
+  // What the lead itself does there and needs a processor for.
+  double WorkAt(const Line& line) const {
+    int64_t ns = 0;
+    for (const Cause cause : kWork) {
+      const auto& leads = causes_.causes[static_cast<size_t>(cause)].leads;
+      if (const auto at = leads.find(line); at != leads.end()) ns += at->second.all.ns;
+    }
+    return static_cast<double>(ns);
+  }
+
+  double AllWork() const {
+    int64_t ns = 0;
+    for (const Cause cause : kWork) {
+      for (const auto& [line, time] : causes_.causes[static_cast<size_t>(cause)].leads) {
+        ns += time.all.ns;
+      }
+    }
+    return static_cast<double>(ns);
+  }
+
+  // Of the time with waits for a processor.
+  Place::Part WithWaits(const Place::Part& part, double of_work) const {
+    const int64_t all_ns = causes_.whole_ns(Cause::kPreemption);
+    const double waits = Share(causes_.preempted.ns, all_ns);
+    if (waits <= 0 || part.share <= 0) return part;
+    const double share = (1 - waits) * part.share + waits * std::min(1.0, of_work);
+    const double scale = share / part.share;
+    return {share, std::max(0.0, share - scale * (part.share - part.low)),
+            part.high >= 1 ? 1 : std::min(1.0, share + scale * (part.high - part.share))};
   }
 
   // The own part of each, and what would go with it.
@@ -431,6 +404,7 @@ class Maker {
       own.push_back(OwnOf(place));
     }
     std::vector<Goes> all = own;
+    const double work_ns = AllWork();
     const std::vector<Called> called = CallsOf(*places, most);
     for (size_t c = 0; c < places->size(); ++c) {
       if (called[c].all_ns <= 0) continue;
@@ -443,6 +417,7 @@ class Maker {
         };
         for (size_t k = 0; k < kCauses; ++k) all[i].causes[k] += of_callee(own[c].causes[k]);
         all[i].ahead_ns += of_callee(own[c].ahead_ns);
+        all[i].work_ns += part * own[c].work_ns;
         all[i].reach_ns = std::hypot(all[i].reach_ns, part * own[c].reach_ns);
         for (size_t s = 0; s < own[c].steps.size(); ++s) {
           all[i].steps[s] += of_callee(own[c].steps[s]);
@@ -455,14 +430,15 @@ class Maker {
         all[i].causes[c] = std::min(all[i].causes[c], causes_.causes[c].ns);
       }
       (*places)[i].ahead_ns = all[i].ahead_ns;
-      (*places)[i].gain = PartOfSteps(all[i]);
+      (*places)[i].whole = PartOfSteps(all[i]);
+      (*places)[i].gain = WithWaits((*places)[i].whole, all[i].work_ns / std::max(work_ns, 1.0));
     }
   }
 
   // How well samples tell the lines of each cause apart: as far as shares of so many draws go, and
   // as far as its own samples reach. Few of them may each stand for long.
   Place::Part PartOfSteps(const Goes& goes) const {
-    const auto& [ns, steps, ahead_ns, reach_ns] = goes;
+    const auto& [ns, steps, ahead_ns, reach_ns, work_ns] = goes;
     Place::Part part = {};
     double below = 0, above = 0, samples = 0;
     for (size_t c = 0; c < kCauses; ++c) {
@@ -555,13 +531,15 @@ Table PlacesTable(const trace::Trace& trace, const Context& context) {
                   Text("cause"), Integer("ns"), Integer("place_ns"), Integer("low_ns"),
                   Integer("high_ns"), Integer("samples"), Integer("gain_ns"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
-    const auto total_ns = static_cast<double>(context.Shared<Causes>().processes[p].program_ns());
+    const ProcessCauses& causes = context.Shared<Causes>().processes[p];
+    const auto total_ns = static_cast<double>(causes.program_ns());
+    const auto all_ns = static_cast<double>(causes.whole_ns(Cause::kPreemption));
     for (const Place& place : places.processes[p]) {
       for (const auto& [ns, cause] : RankedCauses(place.causes)) {
         table.Add(context.process_label({p}), LineText(trace, place.line),
                   LineKindName(place.line.kind), place.lines, CauseName(cause), ns, place.all.ns,
                   std::llround(place.own.low * total_ns), std::llround(place.own.high * total_ns),
-                  place.all.samples, std::llround(place.gain.share * total_ns));
+                  place.all.samples, std::llround(place.gain.share * all_ns));
       }
     }
   }

@@ -19,14 +19,16 @@ struct Place {
   int64_t lines = 1;         // how many: those in one line of a file count once
   Blamed all;                // that nothing hides
   CauseTimes causes = {};    // it, by cause
-  int64_t ahead_ns = 0;      // of `gain`: what others do before they are waited for
-  // Of the process's steps, or of its window: its own, and with what it calls at other lines of the
-  // program and does ahead, which goes where it goes. 95 % bounds: how well samples tell it from
-  // all else, and how blocks of steps differ; 0 and 1 where no sample tells.
+  int64_t ahead_ns = 0;      // of `whole`: what others do before they are waited for
+  // Of the process's steps, or of its window, without waits for a processor: its own, and with what
+  // it calls at other lines of the program and does ahead, which goes where it goes. `gain` is that
+  // of all the time: waits for a processor go with the lead's work, in proportion. 95 % bounds: how
+  // well samples tell it from all else, and how blocks of steps differ; 0 and 1 where no sample
+  // tells.
   struct Part {
     double share = 0, low = 0, high = 1;
   };
-  Part own, gain;
+  Part own, whole, gain;
   // By step, as in ProcessCauses::steps; empty without steps and for what has 1 % of them.
   std::vector<int64_t> steps;
 

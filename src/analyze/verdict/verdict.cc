@@ -417,9 +417,9 @@ void Verdicts::BlamePlace(uint32_t process, const Subject& subject, Row* row) co
     text += ", with " + std::to_string(place.lines - 1) +
             (place.lines == 2 ? " more line" : " more lines") + " of its loop";
   }
-  if (place.gain.share >= own.share + kWorthTelling) {
-    const bool ahead = 2 * place.ahead_ns > (place.gain.share - own.share) * causes.program_ns();
-    text += ", " + ShareText(place.gain.share, error) + " with what it " +
+  if (place.whole.share >= own.share + kWorthTelling) {
+    const bool ahead = 2 * place.ahead_ns > (place.whole.share - own.share) * causes.program_ns();
+    text += ", " + ShareText(place.whole.share, error) + " with what it " +
             (ahead ? "does before it is waited for" : "calls");
   }
   if (mixed || Share(of_cause, place.all.ns) < 1 - kWorthListing) {

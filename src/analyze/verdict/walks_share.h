@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "src/analyze/verdict/host_causes.h"
 #include "src/analyze/verdict/lead_states.h"
 #include "src/analyze/verdict/others_work.h"
+#include "src/analyze/verdict/thread_samples.h"
 #include "src/trace/intervals.h"
 #include "src/trace/trace.h"
 
@@ -72,6 +74,19 @@ struct Moment {
   // Of `key`; without Python where all that are in it were seen waiting.
   LayerSet layers = 0;
 };
+
+// What a signal's handler may interrupt.
+inline constexpr std::array kWaits = {Cause::kLock, Cause::kWaiting, Cause::kOtherProcess};
+
+// Whether that sample says that the lead works in a call that waits: in a short one it may be about
+// to wait, so it must be one of which a sample stands for no more than all.
+inline bool RunsInWait(const Moment& now, const ThreadSample& sample) {
+  const LeadStretch& lead = *now.lead;
+  return std::ranges::find(kWaits, now.cause) != kWaits.end() && sample.runs &&
+         sample.gil == trace::Gil::kHeld && IsOwnLine(sample.line.kind) &&
+         sample.at_ns >= lead.begin_ns && sample.at_ns < lead.end_ns &&
+         lead.end_ns - lead.begin_ns >= sample.covers_ns;
+}
 
 struct WalksShare {
   explicit WalksShare(const Context& context)
