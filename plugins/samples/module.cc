@@ -15,6 +15,7 @@ PyMODINIT_FUNC PyInit__samples(void) {
 #include <cstring>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "crosscut/crosscut.h"
 #include "sampler.h"
@@ -81,10 +82,18 @@ struct StartArguments {
   OwnCode own;
 };
 
+bool TakeTexts(PyObject* tuple, std::vector<std::string>* out) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+    if (!TakeText(PyTuple_GET_ITEM(tuple, i), &out->emplace_back())) return false;
+  }
+  return true;
+}
+
 bool Parse(PyObject* args, StartArguments* out) {
   int asked = 0;
-  PyObject *folder, *others;
-  if (!PyArg_ParseTuple(args, "ipUO!", &out->rate, &asked, &folder, &PyTuple_Type, &others)) {
+  PyObject *here, *folders, *others;
+  if (!PyArg_ParseTuple(args, "ipUO!O!", &out->rate, &asked, &here, &PyTuple_Type, &folders,
+                        &PyTuple_Type, &others)) {
     return false;
   }
   if (out->rate < 1 || out->rate > 1000) {
@@ -92,11 +101,9 @@ bool Parse(PyObject* args, StartArguments* out) {
     return false;
   }
   out->asked = asked != 0;
-  if (!TakeText(folder, &out->own.folder)) return false;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(others); ++i) {
-    if (!TakeText(PyTuple_GET_ITEM(others, i), &out->own.others.emplace_back())) return false;
-  }
-  return true;
+  OwnCode& own = out->own;
+  return TakeText(here, &own.here) && TakeTexts(folders, &own.folders) &&
+         TakeTexts(others, &own.others);
 }
 
 bool Bring(StartArguments* arguments) {
@@ -143,8 +150,9 @@ PyObject* AfterFork(PyObject*, PyObject*) {
 
 PyMethodDef g_methods[] = {
     {"start", Start, METH_VARARGS,
-     "start(samples_per_second, folder, others): in sessions, from now on; own_code.h has the "
-     "rest"},
+     "start(samples_per_second, asked, here, folders, others): in sessions, from now on; "
+     "own_code.h "
+     "has the rest"},
     {"stop", Stop, METH_NOARGS, "stop()"},
     {"after_fork", AfterFork, METH_NOARGS, "after_fork(): in the child"},
     {nullptr, nullptr, 0, nullptr},

@@ -1,5 +1,7 @@
 #include "own_code.h"
 
+#include <filesystem>
+
 namespace crosscut::samples {
 namespace {
 
@@ -35,13 +37,15 @@ Owner OwnCode::OwnerOf(std::string_view path) const {
   return Owner::kProgram;
 }
 
-std::string_view OwnCode::Shown(std::string_view path) const {
-  if (path.starts_with("./")) path.remove_prefix(2);
-  if (!path.starts_with('/')) return path;
-  if (!LiesIn(path, folder)) return path.substr(path.rfind('/') + 1);
-  path.remove_prefix(folder.size());
-  if (path.starts_with('/')) path.remove_prefix(1);
-  return path;
+std::string OwnCode::Shown(std::string_view path) const {
+  if (path.starts_with('<')) return std::string(path);
+  const std::string whole = (std::filesystem::path(here) / path).lexically_normal();
+  for (const std::string& folder : folders) {
+    if (LiesIn(whole, folder)) return whole.substr(folder.size() + !folder.ends_with('/'));
+  }
+  const size_t file = whole.rfind('/');
+  if (file == whole.npos || file == 0) return whole.substr(file + 1);
+  return whole.substr(whole.rfind('/', file - 1) + 1);
 }
 
 }  // namespace crosscut::samples

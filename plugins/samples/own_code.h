@@ -15,12 +15,14 @@ enum class Owner : unsigned char {
 };
 
 struct OwnCode {
-  std::vector<std::string> others;  // folders of code that is not the program's
-  std::string folder;               // in which the program was started
+  std::vector<std::string> others;   // folders of code that is not the program's
+  std::string here;                  // in which this process was started
+  std::vector<std::string> folders;  // of the program; one that holds another comes before it
 
   Owner OwnerOf(std::string_view path) const;
-  // How a file of the program is shown: "models/net.py" below `folder`, else its last part.
-  std::string_view Shown(std::string_view path) const;
+  // How a file of the program is shown: "models/net.py" below one of `folders`, else its last two
+  // parts.
+  std::string Shown(std::string_view path) const;
 };
 
 }  // namespace crosscut::samples

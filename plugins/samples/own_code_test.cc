@@ -5,7 +5,9 @@
 namespace crosscut::samples {
 namespace {
 
-const OwnCode kCode = {{"/usr/lib/python3.12", "/opt/crosscut/crosscut", ""}, "/home/me/project"};
+const OwnCode kCode = {{"/usr/lib/python3.12", "/opt/crosscut/crosscut", ""},
+                       "/home/me/project",
+                       {"/home/me/project", "/srv/scripts"}};
 
 TEST(OwnCode, IsWhatTheInterpreterAndPackagesDoNotHave) {
   for (const char* path :
@@ -27,14 +29,24 @@ TEST(OwnCode, IsWhatTheInterpreterAndPackagesDoNotHave) {
   EXPECT_EQ(kCode.OwnerOf("<stdin>"), Owner::kUnnamed);
 }
 
-TEST(OwnCode, IsShownFromTheFolderOfTheStartOn) {
+TEST(OwnCode, IsShownFromTheFolderOfTheStartOrOfTheScriptOn) {
   EXPECT_EQ(kCode.Shown("/home/me/project/models/net.py"), "models/net.py");
-  EXPECT_EQ(kCode.Shown("/home/me/project2/models/net.py"), "net.py");
+  EXPECT_EQ(kCode.Shown("/srv/scripts/train.py"), "train.py");
+  EXPECT_EQ(kCode.Shown("/srv/scripts/a/util.py"), "a/util.py");
+  EXPECT_EQ(kCode.Shown("/srv/scripts/b/util.py"), "b/util.py");
   EXPECT_EQ(kCode.Shown("models/net.py"), "models/net.py");
   EXPECT_EQ(kCode.Shown("./models/net.py"), "models/net.py");
+  EXPECT_EQ(kCode.Shown("../../../srv/scripts/./a/util.py"), "a/util.py");
   EXPECT_EQ(kCode.Shown("<string>"), "<string>");
-  EXPECT_EQ((OwnCode{{}, "/"}.Shown("/app/net.py")), "app/net.py");
-  EXPECT_EQ(OwnCode{}.Shown("/app/net.py"), "net.py");
+  EXPECT_EQ((OwnCode{{}, "/", {"/"}}.Shown("/app/net.py")), "app/net.py");
+}
+
+TEST(OwnCode, IsShownByItsLastTwoPartsElsewhere) {
+  EXPECT_EQ(kCode.Shown("/home/me/project2/models/net.py"), "models/net.py");
+  EXPECT_EQ(kCode.Shown("/srv/scripts.py"), "srv/scripts.py");
+  EXPECT_EQ(kCode.Shown("/net.py"), "net.py");
+  EXPECT_EQ(OwnCode{}.Shown("/app/net.py"), "app/net.py");
+  EXPECT_EQ(OwnCode{}.Shown("net.py"), "net.py");
 }
 
 }  // namespace

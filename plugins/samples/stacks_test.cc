@@ -193,7 +193,7 @@ class Stacks : public testing::Test {
 #endif
   uint32_t own_line_ = 0;
   Part part_ = Part::kWhole;
-  PythonStacks stacks_{OwnCode{{"/lib"}, "/home"}};
+  PythonStacks stacks_{OwnCode{{"/lib"}, "/home", {"/home"}}};
 };
 
 TEST_F(Stacks, AreReadFromTheInnermostFunctionOn) {

@@ -167,14 +167,43 @@ def _sample(asked: bool) -> None:
             _record.source_state("samples", "", "off", str(error))
 
 
-def _own_code() -> tuple[str, tuple[str, ...]]:
-    """The folder in which the program was started, and those of code that is not its own."""
+def _own_code() -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """The folder in which this process was started, those of the program, and those of code that is
+    not its own."""
     try:
-        folder = os.getcwd()
+        here = os.getcwd()
     except OSError:  # it was removed
-        folder = ""
+        here = ""
     # What sysconfig says of the standard library, in a hundredth of the time.
-    return folder, (os.path.dirname(os.__file__), os.path.dirname(crosscut.__file__))
+    others = os.path.dirname(os.__file__), os.path.dirname(crosscut.__file__)
+    return here, _folders(here), others
+
+
+def _folders(here: str) -> tuple[str, ...]:
+    """Where the program was started, and where its script is. The first process that runs a script
+    tells them to those that it starts, so that a file has one name in all of them."""
+    known = os.environ.get("CROSSCUT_FOLDERS")
+    if known:
+        return tuple(known.split("\n"))
+    # The command's: a program may change what it reads as its arguments.
+    script = getattr(sys, "argv", None) or [""]
+    folders = {here}
+    if os.path.isfile(script[0]):
+        path = os.path.abspath(script[0])
+        if os.path.dirname(path) != os.path.dirname(sys.executable):  # a launcher's, as torchrun's
+            folders |= {os.path.dirname(path), os.path.dirname(os.path.realpath(path))}
+    named = tuple(sorted((f for f in folders if f and _is_text(f)), key=len))
+    if known is not None and len(folders) > 1:
+        os.environ["CROSSCUT_FOLDERS"] = "\n".join(named)
+    return named
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\n" not in path
 
 
 def _name_threads(module: ModuleType) -> None:

@@ -199,12 +199,12 @@ void SetStop(const RecordOptions& options, Variables& variables) {
   }
 }
 
-// What the recorded process itself sets later (src/runtime, _plugins.py and adapters/torch.py of
-// python/crosscut) has its place already. A variable that is new may move the C library's table
-// while another thread reads it: a plugin's, OpenMP's.
+// What the recorded process itself sets later (src/runtime, and _plugins.py, _sources.py and
+// adapters/torch.py of python/crosscut) has its place already. A variable that is new may move the
+// C library's table while another thread reads it: a plugin's, OpenMP's.
 void HoldPlaces(Variables& variables) {
-  for (const char* name : {"CROSSCUT_PARENT", "CROSSCUT_PLUGINS", "CROSSCUT_PLUGINS_COMPLETE",
-                           "CROSSCUT_TENSORFLOW", "CROSSCUT_TOLD"}) {
+  for (const char* name : {"CROSSCUT_FOLDERS", "CROSSCUT_PARENT", "CROSSCUT_PLUGINS",
+                           "CROSSCUT_PLUGINS_COMPLETE", "CROSSCUT_TENSORFLOW", "CROSSCUT_TOLD"}) {
     variables.Set(name, variables.Get(name));
   }
 }

@@ -177,6 +177,42 @@ down(400)
 """
 
 
+FILES = """
+import multiprocessing, os, sys, importlib.util
+def work(path):
+    spec = importlib.util.spec_from_file_location("util", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.work()
+if __name__ == "__main__":
+    app, lib = os.path.dirname(os.path.abspath(__file__)), sys.argv[1]
+    for path in app + "/a", app + "/b", lib + "/c", lib + "/d":
+        work(path + "/util.py")
+    os.chdir(lib)
+    child = multiprocessing.get_context("spawn").Process(target=work, args=(app + "/b/util.py",))
+    child.start()
+    child.join()
+"""
+
+
+def test_a_file_has_a_name_of_its_own_which_is_the_same_in_every_process(tmp_path):
+    start, app, lib = tmp_path / "start", tmp_path / "app", tmp_path / "lib"
+    start.mkdir()
+    for folder in app / "a", app / "b", lib / "c", lib / "d":
+        folder.mkdir(parents=True)
+        (folder / "util.py").write_text("import time\ndef work():\n    time.sleep(0.4)\n")
+    (app / "main.py").write_text(FILES)
+    out, done = record(tmp_path, sys.executable, "../app/main.py", lib, cwd=start)
+    assert done.returncode == 0, done.stderr
+    seen = {}
+    for row in table(out, "samples"):
+        if row["own_line"].endswith(".py:3 work"):
+            seen.setdefault(row["process"], set()).add(row["own_line"].partition(":")[0])
+        assert not row["own_line"] or row["own_line"].startswith(("main.py:", *"abcd", "<"))
+    assert sorted(map(sorted, seen.values())) == [
+        [f"{folder}/util.py" for folder in "abcd"], ["b/util.py"]]
+
+
 def test_stacks_deeper_than_what_is_read_are_counted(tmp_path):
     out, done = record(tmp_path, sys.executable, "-c", DEEP)
     assert done.returncode == 0, done.stderr
