@@ -105,7 +105,8 @@ void IdleThreads::AddNobody(const Part& part, const LineStretch& lead) {
   const bool any = part.doing == Doing::kSelecting || part.doing == Doing::kAwaitingProcess;
   if (any || IsUntold(part, lead)) {
     AddIdle(part, Wait::kAny, part.cause, lead);
-  } else if (locks && sample != nullptr && sample->awaits_thread && !sample->awaits_future) {
+  } else if (locks && sample != nullptr && sample->awaits_thread && !sample->awaits_future &&
+             !sample->awaits_begin) {
     AddIdle(part, sample->awaits_end ? Wait::kEnd : Wait::kThread, part.cause, lead);
   }
 }

@@ -45,6 +45,14 @@ bool AwaitsEnd(std::string_view stack) {
   return frame.file == "threading.py" && IsOfEnd(frame.function);
 }
 
+bool AwaitsBegin(std::string_view stack) {
+  Frame frame;
+  do {
+    frame = TakeInnermost(&stack);
+  } while (frame.file == "threading.py" && frame.function != "start");
+  return frame.file == "threading.py";
+}
+
 bool AwaitsFuture(std::string_view stack) {
   if (!AwaitsThread(stack)) return false;
   Frame frame;

@@ -14,6 +14,9 @@ bool AwaitsThread(std::string_view stack);
 // Whether it waits for another thread to end.
 bool AwaitsEnd(std::string_view stack);
 
+// Whether it waits for a thread of its own to begin: what that does then is not what it waits for.
+bool AwaitsBegin(std::string_view stack);
+
 // Whether it waits for a future of concurrent.futures.
 bool AwaitsFuture(std::string_view stack);
 

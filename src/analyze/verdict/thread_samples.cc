@@ -45,6 +45,7 @@ ThreadSample ByStack(const trace::Trace& trace, const trace::Sample& sample) {
   one.python = sample.stack.valid();
   one.awaits_thread = AwaitsThread(stack);
   one.awaits_end = AwaitsEnd(stack);
+  one.awaits_begin = AwaitsBegin(stack);
   one.awaits_future = AwaitsFuture(stack);
   one.in_library = own && IsInLibrary(stack, trace.text(sample.own_line));
   one.in_subprocess = stack.find(";subprocess.py:") != stack.npos;

@@ -24,6 +24,7 @@ struct ThreadSample {
   bool awaits_thread = false;   // AwaitsThread
   bool in_subprocess = false;   // a call of subprocess's
   bool awaits_end = false;      // AwaitsEnd
+  bool awaits_begin = false;    // AwaitsBegin
   bool awaits_future = false;   // AwaitsFuture
   bool awaits_process = false;  // AwaitsProcess
   bool selects = false;         // it waits for any of several files
