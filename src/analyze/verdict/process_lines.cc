@@ -72,12 +72,14 @@ ProcessLines::ProcessLines(const Context& context, trace::ProcessId process) : c
   }
   for (const uint32_t t : context.Shared<Accounting>().tracks[process.value].host) {
     knows_any_ |= !facts.samples[t].empty();
-    if (t == lead.value || facts.samples[t].empty()) continue;
-    others_.push_back({{t}, LifeOf(trace, {t}), nullptr});
+    if (t == lead.value) continue;
+    (facts.samples[t].empty() ? unseen_ : others_).push_back({{t}, LifeOf(trace, {t}), nullptr});
   }
-  std::stable_sort(others_.begin(), others_.end(), [](const Thread& a, const Thread& b) {
+  const auto earlier = [](const auto& a, const auto& b) {
     return a.life.begin_ns < b.life.begin_ns;
-  });
+  };
+  std::stable_sort(others_.begin(), others_.end(), earlier);
+  std::stable_sort(unseen_.begin(), unseen_.end(), earlier);
 }
 
 const LineStretch* ProcessLines::At(Thread* thread, int64_t at_ns, int64_t* until_ns) {
@@ -140,12 +142,34 @@ void ProcessLines::MoveTo(int64_t at_ns, int64_t* until_ns) {
   if (!changes_.empty()) *until_ns = std::min(*until_ns, changes_.top().at_ns);
 }
 
+bool ProcessLines::UnseenInPython(int64_t at_ns, int64_t* until_ns) {
+  for (; next_unseen_ < unseen_.size() && unseen_[next_unseen_].life.begin_ns <= at_ns;
+       ++next_unseen_) {
+    const Thread& born = unseen_[next_unseen_];
+    if (born.life.end_ns <= at_ns) continue;
+    const std::vector<Doing>& doing = context_.Shared<ThreadFacts>().doing;
+    unseen_alive_.push_back(
+        {born.life.end_ns,
+         std::make_unique<LeadCursor>(context_.trace(), born.track, doing, born.life)});
+  }
+  if (next_unseen_ < unseen_.size()) {
+    *until_ns = std::min(*until_ns, unseen_[next_unseen_].life.begin_ns);
+  }
+  std::erase_if(unseen_alive_, [at_ns](const auto& thread) { return thread.first <= at_ns; });
+  return std::ranges::any_of(unseen_alive_, [&](const auto& thread) {
+    const LeadStretch& stretch = thread.second->At(at_ns);
+    *until_ns = std::min({*until_ns, stretch.end_ns, thread.first});
+    return stretch.layer == trace::Layer::kPython;
+  });
+}
+
 LayerSet ProcessLines::LayersBehind(const LeadStretch& lead, LayerSet layers, int64_t at_ns,
                                     int64_t* until_ns) {
   constexpr LayerSet kPython = Bit(trace::Layer::kPython);
   if (lead.layer != trace::Layer::kIdle || (layers & kPython) == 0) return layers;
   MoveTo(at_ns, until_ns);
   if (waiting_in_python_ == 0 || in_python_ != waiting_in_python_) return layers;
+  if (UnseenInPython(at_ns, until_ns)) return layers;
   layers &= ~kPython;
   return (layers & kHostBits) == 0 ? layers | kIdleBit : layers;
 }

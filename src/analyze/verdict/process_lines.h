@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <queue>
+#include <utility>
 #include <vector>
 
 #include "src/analyze/accounting/cells.h"
@@ -94,9 +95,10 @@ class ProcessLines {
   bool knows_any() const { return knows_any_; }
 
   // `layers`, which are active in the process; while the lead idles without Python, where all other
-  // threads that are in it by their spans were seen waiting: in a call that began while calls were
-  // not recorded, as in a control step, or in one that nothing wraps. Shortens `*until_ns` to when
-  // that may change. Requires: `at_ns` is not smaller than in the calls before, of ForEach() too.
+  // threads that are in it by their spans were seen waiting (of a thread without samples none was):
+  // in a call that began while calls were not recorded, as in a control step, or in one that
+  // nothing wraps. Shortens `*until_ns` to when that may change. Requires: `at_ns` is not smaller
+  // than in the calls before, of ForEach() too.
   LayerSet LayersBehind(const LeadStretch& lead, LayerSet layers, int64_t at_ns, int64_t* until_ns);
 
   enum class Who : uint8_t { kLead, kOther, kNobody };
@@ -135,6 +137,8 @@ class ProcessLines {
   // Fills working_ with the stretches of the other threads that work then.
   void FindOthers(int64_t at_ns, LayerSet layers, int64_t* until_ns);
   void TakeChange(Thread* thread, int64_t at_ns);
+  // Whether a thread without samples is in Python by its spans. As LayersBehind().
+  bool UnseenInPython(int64_t at_ns, int64_t* until_ns);
 
   const Context& context_;
   bool knows_any_ = false;
@@ -148,6 +152,11 @@ class ProcessLines {
   std::vector<Thread*> may_work_;  // of others_, by track
   std::vector<const LineStretch*> working_;
   int64_t in_python_ = 0, waiting_in_python_ = 0;  // of the others
+  // That have none, likewise; those that lived when they were last asked, with their ends: most
+  // come and go in between.
+  std::vector<Thread> unseen_;
+  size_t next_unseen_ = 0;
+  std::vector<std::pair<int64_t, std::unique_ptr<LeadCursor>>> unseen_alive_;
   LineStretch nothing_;
 };
 
