@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/analyze/verdict/process_causes.h"
+
 namespace crosscut::analyze {
 namespace {
 
@@ -20,7 +22,9 @@ void AwaitedThreads::AddLead(Cause behind, Lead lead, const LeadPiece& piece) {
   awaits_ = lead.awaits;
   if (lead.awaits) sum.awaiting.Add(piece);
   if (lead.awaits && lead.span) sum.by_span_ns += piece.blamed.ns;
-  if (lead.awaits && lead.future) sum.futures.Add(piece.line, piece.blamed);
+  if (!lead.awaits || !lead.future) return;
+  sum.futures.Add(piece.line, piece.blamed);
+  if (piece.blamed.samples > 0) sum.futures_ns += lead.covers_ns;
 }
 
 void AwaitedThreads::AddOther(Cause behind, const ThreadSample& other, bool has_child) {
@@ -34,7 +38,10 @@ void AwaitedThreads::AddOther(Cause behind, const ThreadSample& other, bool has_
   }
   sum.others_running += other.runs;
   sum.others_at_lines += other.runs && at_line;
-  if (other.in_item && at_line) sum.items.Add(other.line, {other.covers_ns, 1, 0});
+  if (!other.in_item || !at_line) return;
+  sum.items.Add(other.line, {other.covers_ns, 1, 0});
+  sum.items_ns += other.at_ns - std::max(other.at_ns - other.covers_ns, sum.items_until_ns);
+  sum.items_until_ns = other.at_ns;
 }
 
 AwaitedThreads::Moved AwaitedThreads::Move(Cause behind) const {
@@ -62,9 +69,10 @@ AwaitedThreads::Moved AwaitedThreads::Move(Cause behind) const {
   if (behind != Cause::kWaiting) return out;
   out.to_lines = sum.awaiting.told().lines;
   if (sum.items.all.samples >= kFewest) {
-    // Nobody works, so who was given work waits, and the lead waits for that.
-    for (const auto& [line, blamed] : sum.futures.lines) out.to_lines[line].Take(blamed);
-    for (const auto& [line, blamed] : Scaled(sum.items, sum.futures.all.ns)) {
+    // Nobody works, so who was given work waits, and the lead waits for that, while it is seen.
+    const Told futures = PartOf(sum.futures, std::min(1.0, Share(sum.items_ns, sum.futures_ns)));
+    for (const auto& [line, blamed] : futures.lines) out.to_lines[line].Take(blamed);
+    for (const auto& [line, blamed] : Scaled(sum.items, futures.all.ns)) {
       out.to_lines[line].Add(blamed);
     }
   }

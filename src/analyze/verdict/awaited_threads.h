@@ -18,9 +18,10 @@ namespace crosscut::analyze {
 class AwaitedThreads {
  public:
   struct Lead {
-    bool awaits;  // AwaitsThread, or its span says so
-    bool future;  // AwaitsFuture
-    bool span;    // its span says that it awaits no lock
+    bool awaits;        // AwaitsThread, or its span says so
+    bool future;        // AwaitsFuture
+    bool span;          // its span says that it awaits no lock
+    int64_t covers_ns;  // of its sample
   };
   // While `behind` went on, the lead waited for a lock.
   void AddLead(Cause behind, Lead lead, const LeadPiece& piece);
@@ -50,6 +51,8 @@ class AwaitedThreads {
     int64_t others_running = 0, others_at_lines = 0;
     BlamedLines others;  // of those that worked while the lead awaited
     Told items;          // of what a pool gave to others, at lines of the program
+    // For how long one of these was seen, of how long in which the lead was seen to await a future.
+    int64_t items_ns = 0, futures_ns = 0, items_until_ns = INT64_MIN;
   };
   Behind& of(Cause behind) { return behind_[static_cast<size_t>(behind)]; }
 

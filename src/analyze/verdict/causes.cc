@@ -344,7 +344,8 @@ void Walk::AddLeads(const Moment& now, const LineStretch& at, const LeadPiece& p
     const bool span = doing == Doing::kAwaitingThread || doing == Doing::kSelecting;
     const bool awaits = span || (at.sample != nullptr && at.sample->awaits_thread);
     const bool future = at.sample != nullptr && at.sample->awaits_future;
-    awaited_.AddLead(BehindLead(now.layers), {awaits, future, span}, piece);
+    const int64_t covers_ns = at.sample == nullptr ? 0 : at.sample->covers_ns;
+    awaited_.AddLead(BehindLead(now.layers), {awaits, future, span, covers_ns}, piece);
     if (awaits) Extend(piece.time, &awaits_now_);
   }
   if (at.sample == nullptr) return;

@@ -221,9 +221,8 @@ std::vector<IdleThreads::Moved> IdleThreads::WaitsForThreads() const {
     if (!enough(seen)) continue;
     const Cause to =
         2 * seen.process_ns > seen.told.all.ns ? Cause::kOtherProcess : Cause::kWaiting;
-    // Who is waited for at a file is known by its work alone, and may be elsewhere in between.
-    const bool any = w == static_cast<size_t>(Wait::kAny);
-    const double part = any ? std::min(1.0, Share(seen.covered_ns, seen_ns_[w])) : 1;
+    // Meanwhile they may be elsewhere, or have no processor yet.
+    const double part = std::min(1.0, Share(seen.covered_ns, seen_ns_[w]));
     for (size_t c = 0; c < kCauses; ++c) {
       const LeadTime& lead = leads_[w][c];
       if (lead.all.ns == 0) continue;

@@ -2,18 +2,11 @@
 import contextlib
 import json
 import os
-import pathlib
 import time
 
 import crosscut
 
 PLANTED = os.environ["PLANTED"] == "1"
-
-
-def own_s():
-    """For how long this thread has worked, or been ready without a processor."""
-    ran_ns, ready_ns, _ = pathlib.Path("/proc/thread-self/schedstat").read_text().split()
-    return (int(ran_ns) + int(ready_ns)) / 1e9
 
 
 class Clock:
@@ -23,20 +16,17 @@ class Clock:
         self.planted_s = self.loop_s = 0.0
 
     def steps(self, count, marks=True, waits=False):
-        """Without `marks` Crosscut finds the steps itself. The first five count for nothing. With
-        `waits` all that the loop neither works nor waits for a processor is the planted code's: it
-        waits for that anywhere.
+        """Without `marks` Crosscut finds the steps itself. With `waits` all that the loop does not
+        work is the planted code's: it waits for that anywhere.
         """
-        begin, worked = time.perf_counter(), own_s()
+        begin, worked = time.perf_counter(), time.thread_time()
         for step in range(count):
             if marks:
                 crosscut.step()
-            if step == 5:
-                begin, worked, self.planted_s = time.perf_counter(), own_s(), 0.0
             yield step
         self.loop_s = time.perf_counter() - begin
         if waits:
-            self.planted_s = self.loop_s - (own_s() - worked)
+            self.planted_s = self.loop_s - (time.thread_time() - worked)
         self.tell()
 
     def __enter__(self):
