@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_set>
 
 #include "inner_frame.h"
 #include "memory.h"
@@ -229,7 +230,10 @@ const Stack& PythonStacks::Read(const PythonThread& thread) {
     const bool again = reads > 0 && frames_ == before_;
     same = same && (reads == 0 || again);
     const bool all_named = codes_.Name(frames_, &stack_);
-    if (ending == Ending::kDeeper) stack_.part = Part::kInner;
+    if (ending == Ending::kDeeper) {
+      stack_.part = Part::kInner;
+      if (stack_.own_line == 0) stack_.own_line = OwnLineBehind();
+    }
     if (!all_named || ending == Ending::kChanged) stack_.part = Part::kChanged;
     if (ending == Ending::kGenerator) {
       // Native code may call a generator with no Python around it; that one stays.
@@ -246,11 +250,30 @@ PythonStacks::Ending PythonStacks::Walk(const PyThreadState& state) {
   Link link = {};
   if (!ReadTop(state, &link.outer)) return Ending::kChanged;
   for (size_t i = 0; link.outer != nullptr; ++i) {
-    if (i == kMostFrames) return Ending::kDeeper;
+    if (i == kMostFrames) {
+      behind_ = link.outer;
+      return Ending::kDeeper;
+    }
     if (!ReadFrame(link.outer, &reader, &link)) return Ending::kChanged;
     if (link.frame.code != nullptr) frames_.push_back(link.frame);
   }
   return link.generator ? Ending::kGenerator : Ending::kOutermost;
+}
+
+// Where a library calls itself, a few functions are most of them: each is asked for once.
+uint32_t PythonStacks::OwnLineBehind() {
+  FrameReader reader;
+  Link link = {};
+  link.outer = behind_;
+  std::unordered_set<const void*> known;
+  for (size_t i = 0; link.outer != nullptr && i < kMostBehind; ++i) {
+    if (!ReadFrame(link.outer, &reader, &link)) break;
+    if (link.frame.code == nullptr || !known.insert(link.frame.code).second) continue;
+    Stack stack;
+    codes_.Name({&link.frame, 1}, &stack);
+    if (stack.own_line != 0) return stack.own_line;
+  }
+  return 0;
 }
 
 }  // namespace crosscut::samples

@@ -29,8 +29,8 @@ class PythonStacks {
   // Threads that have a state of the main interpreter, each once.
   std::vector<PythonThread> Threads();
   // The thread's functions, the innermost kMostFrames. Empty where the thread runs no Python, or
-  // has ended.
-  static constexpr size_t kMostFrames = 256;
+  // has ended. Its line of the program's own may be further out, kMostBehind functions at most.
+  static constexpr size_t kMostFrames = 256, kMostBehind = 4096;
   const Stack& Read(const PythonThread& thread);
   Gil GilOf(const PythonThread& thread) const;
 
@@ -38,7 +38,8 @@ class PythonStacks {
   enum class Ending { kOutermost, kDeeper, kGenerator, kChanged };
   // False where the thread has ended.
   bool ReadState(const PythonThread& thread, PyThreadState* state) const;
-  Ending Walk(const PyThreadState& state);  // into frames_
+  Ending Walk(const PyThreadState& state);  // into frames_ and behind_
+  uint32_t OwnLineBehind();
 
   const void* oldest_ = nullptr;  // thread state: it is the main thread's, and stays
   const void* interpreter_ = nullptr;
@@ -47,6 +48,7 @@ class PythonStacks {
 #endif
   CodeTable codes_;
   std::vector<Frame> frames_, before_;
+  const void* behind_ = nullptr;  // the frame around them
   Stack stack_;
 };
 

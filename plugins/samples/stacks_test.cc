@@ -344,6 +344,30 @@ TEST_F(Stacks, EndAfterTheMostFramesWhereTheyGoRound) {
   EXPECT_EQ(part_, Part::kInner);
 }
 
+TEST_F(Stacks, HaveALineOfTheProgramsOwnCodeHoweverDeepALibraryCallsItself) {
+  Text files[2];
+  PyCodeObject codes[2];
+  const char* const kPaths[] = {"/home/train.py", "/lib/copy.py"};
+  for (int i = 0; i < 2; ++i) {
+    SetText(&files[i], kPaths[i]);
+    std::memcpy(static_cast<void*>(&codes[i]), &code_, sizeof code_);
+    codes[i].co_filename = reinterpret_cast<PyObject*>(&files[i]);
+  }
+  for (const size_t count : {PythonStacks::kMostFrames, PythonStacks::kMostFrames + 1,
+                             PythonStacks::kMostFrames + PythonStacks::kMostBehind - 1,
+                             PythonStacks::kMostFrames + PythonStacks::kMostBehind}) {
+    std::vector<InnerFrame> frames(count + 1, Frame(nullptr));  // outermost first
+    for (size_t i = 0; i <= count; ++i) {
+      SetCode(&frames[i], &codes[i > 0]);
+      if (i > 0) SetLink(&frames[i], &frames[i - 1]);
+    }
+    EXPECT_THAT(Read(&frames[count]), SizeIs(PythonStacks::kMostFrames));
+    EXPECT_EQ(part_, Part::kInner);
+    const bool near = count < PythonStacks::kMostFrames + PythonStacks::kMostBehind;
+    EXPECT_EQ(OwnLine(), near ? "train.py:41 main" : "") << count;
+  }
+}
+
 TEST_F(Stacks, OfThreadStatesThatGoRoundAreLookedAtOnceAround) {
   g_thread.prev = &g_thread;  // and it has no thread's id
   EXPECT_THAT(stacks_.Threads(), IsEmpty());
