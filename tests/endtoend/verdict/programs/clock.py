@@ -16,13 +16,16 @@ class Clock:
         self.planted_s = self.loop_s = 0.0
 
     def steps(self, count, marks=True, waits=False):
-        """Without `marks` Crosscut finds the steps itself. With `waits` all that the loop does not
-        work is the planted code's: it waits for that anywhere.
+        """Without `marks` Crosscut finds the steps itself, behind the first ones: the first five
+        count for nothing. With `waits` all that the loop does not work is the planted code's: it
+        waits for that anywhere.
         """
         begin, worked = time.perf_counter(), time.thread_time()
         for step in range(count):
             if marks:
                 crosscut.step()
+            elif step == 5:
+                begin, worked, self.planted_s = time.perf_counter(), time.thread_time(), 0.0
             yield step
         self.loop_s = time.perf_counter() - begin
         if waits:
