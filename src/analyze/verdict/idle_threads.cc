@@ -51,7 +51,7 @@ bool IsUntold(const IdleThreads::Part& part, const LineStretch& lead) {
 void IdleThreads::Take(trace::TrackId track, const ThreadSample& sample) {
   // Whether it idles its spans tell; it may be seen as it wakes.
   const bool counts = !sample.locked && sample.line.kind == LineKind::kOwn;
-  if (counts) candidates_.push_back({&sample, track});
+  if (counts) candidates_.push_back({&sample, track, false});
 }
 
 // Outside of these waits, who waits by a lock may wait for the GIL.
@@ -125,11 +125,12 @@ void IdleThreads::AddIdle(const Part& part, Wait wait, Cause cause, const LineSt
   }
 }
 
-void IdleThreads::Seen::Add(const ThreadSample& sample) {
+void IdleThreads::Seen::Add(const ThreadSample& sample, int64_t end_ns) {
   told.Add(sample.line, {sample.covers_ns, 1, 0});
   if (sample.awaits_process && !sample.selects) process_ns += sample.covers_ns;
-  covered_ns += sample.at_ns - std::max(sample.at_ns - sample.covers_ns, until_ns);
-  until_ns = sample.at_ns;
+  end_ns = std::max(end_ns, sample.at_ns);
+  covered_ns += std::max<int64_t>(end_ns - std::max(sample.at_ns - sample.covers_ns, until_ns), 0);
+  until_ns = std::max(until_ns, end_ns);
 }
 
 // A thread that does something of its own now and then is as often at work in the middle of a wait
@@ -198,6 +199,10 @@ std::vector<IdleThreads::Moved> IdleThreads::WaitsForThreads() const {
   std::vector<Moved> out;
   if (idle_.empty() || candidates_.empty()) return out;
   std::vector<Candidate> candidates = candidates_;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    candidates[i].last =
+        i + 1 == candidates.size() || candidates[i + 1].track.value != candidates[i].track.value;
+  }
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const auto& a, const auto& b) { return a.sample->at_ns < b.sample->at_ns; });
   std::array<Seen, kWaits> sleep, all;  // who sleeps goes before who waits for others
@@ -210,8 +215,12 @@ std::vector<IdleThreads::Moved> IdleThreads::WaitsForThreads() const {
     const Idle& idle = idle_[at];
     if (sample.at_ns < idle.time.begin_ns || !IsAwaited(candidate, idle, &wakes)) continue;
     const auto wait = static_cast<size_t>(idle.wait);
-    all[wait].Add(sample);
-    if (!sample.awaits_process) sleep[wait].Add(sample);
+    // No sample follows that covers the rest of a thread's life, if it ends here.
+    const int64_t life_end_ns = LifeOf(context_.trace(), candidate.track).end_ns;
+    const bool ends = candidate.last && life_end_ns <= idle.end_ns + kEndsLateNs;
+    const int64_t end_ns = ends ? std::min(idle.time.end_ns, life_end_ns) : sample.at_ns;
+    all[wait].Add(sample, end_ns);
+    if (!sample.awaits_process) sleep[wait].Add(sample, end_ns);
   }
   for (size_t w = 0; w < kWaits; ++w) {
     const auto enough = [&](const Seen& seen) {

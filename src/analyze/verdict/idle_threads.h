@@ -72,6 +72,7 @@ class IdleThreads {
   struct Candidate {
     const ThreadSample* sample;
     trace::TrackId track;
+    bool last = false;  // of the thread
   };
   struct Idle {
     trace::Interval time;
@@ -83,7 +84,8 @@ class IdleThreads {
     int64_t covered_ns = 0;  // by one of them at least
     int64_t process_ns = 0;  // of told: they wait for a process
     int64_t until_ns = INT64_MIN;
-    void Add(const ThreadSample& sample);  // in order of time
+    // In order of time. It covers what follows until `end_ns`, if that is later.
+    void Add(const ThreadSample& sample, int64_t end_ns);
   };
   void AddIdle(const Part& part, Wait wait, Cause cause, const LineStretch& lead);
   // Whether the thread is at work where the lead's waits end, more than in their middle.

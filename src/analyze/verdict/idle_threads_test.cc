@@ -181,6 +181,33 @@ TEST(IdleThreads, WhoIsJoinedIsWhatItsEndIsWaitedFor) {
   EXPECT_EQ(FirstOf(lead, goes_on), "waiting a.py:1 main");
 }
 
+// A thread for each wait, which is seen once in it and ends with it; or half of it is before any.
+TEST(IdleThreads, AThreadThatEndsIsSeenUntilItsEnd) {
+  for (const bool late : {false, true}) {
+    std::string lead, others;
+    for (int at = 20; at < 980; at += 40) {
+      lead += "span threading.Lock.acquire " + Ms(at) + " " + Ms(at + 30) + " idle\n";
+      for (const int look : {5, 15, 25}) {
+        lead += SampleAt(at + look, "a.py:1 main", "a.py:1 main;threading.py:1092 Thread.join",
+                         "futex", 10);
+      }
+      others += "thread w" + Ms(at) + " tid=" + std::to_string(1000 + at) +
+                " base=python life=" + Ms(at) + ".." + Ms(at + 29) + "\nspan time.sleep " + Ms(at) +
+                " " + Ms(at + 29) + " idle\n" +
+                SampleAt(at + (late ? 20 : 6), "a.py:5 nap", "a.py:5 nap", "clock_nanosleep", 6);
+    }
+    const Table table =
+        Compute(Parse("process train pid=7 window=0.." + Ms(1000) +
+                      "\nthread main tid=7 base=python main lead\n" + lead + others),
+                "places");
+    for (size_t row = 0; row < table.rows(); ++row) {
+      if (table.texts("place")[row] != "a.py:5 nap") continue;
+      EXPECT_NEAR(static_cast<double>(table.integers("ns")[row]) / 24e6, late ? 15 : 29, 0.1);
+    }
+    EXPECT_EQ(table.texts("cause")[1], "waiting");
+  }
+}
+
 std::string InNative(const std::string& waits, const std::string& others) {
   std::string lead;
   for (int at = 10; at < 1000; at += 20) {
