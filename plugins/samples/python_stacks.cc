@@ -218,8 +218,11 @@ Gil PythonStacks::GilOf(const PythonThread& thread) const {
 
 const Stack& PythonStacks::Read(const PythonThread& thread) {
   // Each takes microseconds, in which a generator in a loop may come and go a few times.
-  constexpr int kMostReads = 10;
+  constexpr int kMostReads = 10, kAlikeReads = 4;
   bool same = true;  // whatever is read, each time
+  const void*& outermost = outermost_[thread.state];
+  const void* other = nullptr;  // that was read in its place, so many times
+  int alike = 0;
   for (int reads = 0; reads < kMostReads; ++reads) {
     stack_ = {};
     PyThreadState state;
@@ -238,6 +241,17 @@ const Stack& PythonStacks::Read(const PythonThread& thread) {
     if (ending == Ending::kGenerator) {
       // Native code may call a generator with no Python around it; that one stays.
       stack_.part = same && reads + 1 == kMostReads ? Part::kWhole : Part::kChanged;
+    }
+    if (ending == Ending::kOutermost && stack_.part == Part::kWhole && !frames_.empty()) {
+      // A frame that ended meanwhile has no link. A thread's outermost one seldom changes.
+      const void* const last = frames_.back().code;
+      alike = last == other ? alike + 1 : 1;
+      other = last;
+      if (outermost == nullptr || alike == kAlikeReads) outermost = last;
+      if (outermost != last) {
+        stack_.part = Part::kChanged;
+        continue;
+      }
     }
     if (stack_.part != Part::kChanged || (ending == Ending::kOutermost && again)) break;
   }

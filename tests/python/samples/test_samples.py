@@ -187,6 +187,30 @@ def test_stacks_deeper_than_what_is_read_are_counted(tmp_path):
     assert f" {count} samples have only the inner part of their Python stack" in gap
 
 
+CALLS_ITSELF = """
+import copy, time
+nested = []
+for i in range(200):
+    nested = [nested, i]
+begin = time.perf_counter()
+while time.thread_time() < 1.5:
+    copy.deepcopy(nested)
+print(time.perf_counter() - begin)
+"""
+
+
+def test_a_library_that_calls_itself_leaves_its_time_at_the_programs_line(tmp_path):
+    """Frames end while they are read, and the one that is then outermost is none."""
+    script = tmp_path / "calls.py"
+    script.write_text(CALLS_ITSELF)
+    out, done = record(tmp_path, sys.executable, script)
+    assert done.returncode == 0, done.stderr
+    rows = table(out, "lines")
+    at_line = sum(int(row["ns"]) for row in rows if row["line"] in (
+        "calls.py:7 <module>", "calls.py:8 <module>"))
+    library = sum(int(row["ns"]) for row in rows if row["what"] == "library")
+    assert at_line > 0.9e9 * float(done.stdout) and library < 0.02e9 * float(done.stdout)
+
 
 HASHES = """
 import hashlib, time
