@@ -19,6 +19,7 @@ struct Link {
   Frame frame;        // no code: it is no function's
   const void* outer;  // the frame around it; null at the outermost
   bool generator;     // it has nothing around it, either, while its generator rests
+  bool called;        // by native code; nothing else may be the outermost, but what has ended is
 };
 
 #if PY_VERSION_HEX >= 0x030b0000
@@ -92,7 +93,10 @@ bool ReadFrame(const void* at, FrameReader* reader, Link* link) {
   link->generator = inner.owner == kOwnedByGenerator;
   link->frame = {CodeOf(inner), OffsetOf(inner)};
 #if PY_VERSION_HEX >= 0x030c0000
-  if (inner.owner >= kOwnedByInterpreter) link->frame = {nullptr, 0};
+  link->called = inner.owner >= kOwnedByInterpreter;
+  if (link->called) link->frame = {nullptr, 0};
+#else
+  link->called = inner.is_entry;
 #endif
   return true;
 }
@@ -115,6 +119,7 @@ bool ReadFrame(const void* at, FrameReader*, Link* link) {
   link->frame = {object.f_code, known ? object.f_lasti * kUnit : 0};
   link->outer = object.f_back;
   link->generator = object.f_gen != nullptr;
+  link->called = true;  // each is
   return true;
 }
 
@@ -218,11 +223,8 @@ Gil PythonStacks::GilOf(const PythonThread& thread) const {
 
 const Stack& PythonStacks::Read(const PythonThread& thread) {
   // Each takes microseconds, in which a generator in a loop may come and go a few times.
-  constexpr int kMostReads = 10, kAlikeReads = 4;
+  constexpr int kMostReads = 10;
   bool same = true;  // whatever is read, each time
-  const void*& outermost = outermost_[thread.state];
-  const void* other = nullptr;  // that was read in its place, so many times
-  int alike = 0;
   for (int reads = 0; reads < kMostReads; ++reads) {
     stack_ = {};
     PyThreadState state;
@@ -242,17 +244,6 @@ const Stack& PythonStacks::Read(const PythonThread& thread) {
       // Native code may call a generator with no Python around it; that one stays.
       stack_.part = same && reads + 1 == kMostReads ? Part::kWhole : Part::kChanged;
     }
-    if (ending == Ending::kOutermost && stack_.part == Part::kWhole && !frames_.empty()) {
-      // A frame that ended meanwhile has no link. A thread's outermost one seldom changes.
-      const void* const last = frames_.back().code;
-      alike = last == other ? alike + 1 : 1;
-      other = last;
-      if (outermost == nullptr || alike == kAlikeReads) outermost = last;
-      if (outermost != last) {
-        stack_.part = Part::kChanged;
-        continue;
-      }
-    }
     if (stack_.part != Part::kChanged || (ending == Ending::kOutermost && again)) break;
   }
   return stack_;
@@ -262,6 +253,7 @@ PythonStacks::Ending PythonStacks::Walk(const PyThreadState& state) {
   frames_.clear();
   FrameReader reader;
   Link link = {};
+  link.called = true;
   if (!ReadTop(state, &link.outer)) return Ending::kChanged;
   for (size_t i = 0; link.outer != nullptr; ++i) {
     if (i == kMostFrames) {
@@ -271,7 +263,8 @@ PythonStacks::Ending PythonStacks::Walk(const PyThreadState& state) {
     if (!ReadFrame(link.outer, &reader, &link)) return Ending::kChanged;
     if (link.frame.code != nullptr) frames_.push_back(link.frame);
   }
-  return link.generator ? Ending::kGenerator : Ending::kOutermost;
+  if (link.generator) return Ending::kGenerator;
+  return link.called ? Ending::kOutermost : Ending::kChanged;
 }
 
 // Where a library calls itself, a few functions are most of them: each is asked for once.

@@ -7,7 +7,6 @@
 #include <Python.h>
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "code_table.h"
@@ -49,8 +48,7 @@ class PythonStacks {
 #endif
   CodeTable codes_;
   std::vector<Frame> frames_, before_;
-  const void* behind_ = nullptr;                            // the frame around them
-  std::unordered_map<const void*, const void*> outermost_;  // code of the frame, by thread state
+  const void* behind_ = nullptr;  // the frame around them
   Stack stack_;
 };
 

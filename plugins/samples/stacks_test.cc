@@ -182,9 +182,16 @@ class Stacks : public testing::Test {
     InnerFrame frame = {};
     SetCode(&frame, &code_);
     SetLink(&frame, outer);
+#if PY_VERSION_HEX >= 0x030c0000
+    native_.owner = kOwnedByInterpreter;
+    if (outer == nullptr) SetLink(&frame, &native_);
+#elif PY_VERSION_HEX >= 0x030b0000
+    frame.is_entry = outer == nullptr;
+#endif
     return frame;
   }
 
+  InnerFrame native_ = {};  // what calls the outermost function
   Text file_ = {}, function_ = {};
   Lines lines_ = {};
   PyCodeObject code_ = {};
@@ -195,6 +202,18 @@ class Stacks : public testing::Test {
   Part part_ = Part::kWhole;
   PythonStacks stacks_{OwnCode{{"/lib"}, "/home", {"/home"}}};
 };
+
+#if PY_VERSION_HEX >= 0x030b0000
+// It has nothing around it any more, and was called by a function.
+TEST_F(Stacks, AreNotWholeWhereAFrameHasEnded) {
+  InnerFrame outer = Frame(nullptr), ended = Frame(&outer), inner = Frame(&ended);
+  EXPECT_EQ(Read(&inner).size(), 3u);
+  EXPECT_EQ(part_, Part::kWhole);
+  SetLink(&ended, nullptr);
+  EXPECT_EQ(Read(&inner).size(), 2u);
+  EXPECT_EQ(part_, Part::kChanged);
+}
+#endif
 
 TEST_F(Stacks, AreReadFromTheInnermostFunctionOn) {
   InnerFrame outer = Frame(nullptr), inner = Frame(&outer);
