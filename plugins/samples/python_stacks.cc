@@ -119,7 +119,7 @@ bool ReadFrame(const void* at, FrameReader*, Link* link) {
   link->frame = {object.f_code, known ? object.f_lasti * kUnit : 0};
   link->outer = object.f_back;
   link->generator = object.f_gen != nullptr;
-  link->called = true;  // each is
+  link->called = object.f_state == FRAME_EXECUTING || object.f_state == FRAME_UNWINDING;
   return true;
 }
 
