@@ -41,7 +41,7 @@ struct InnerFrame {
   const InnerFrame* previous;
   const char* instruction;
   int stack_top;
-  bool is_entry;
+  char is_entry;  // a bool; but what is read may hold anything
   char owner;
 };
 #else

@@ -96,7 +96,7 @@ bool ReadFrame(const void* at, FrameReader* reader, Link* link) {
   link->called = inner.owner >= kOwnedByInterpreter;
   if (link->called) link->frame = {nullptr, 0};
 #else
-  link->called = inner.is_entry;
+  link->called = inner.is_entry != 0;
 #endif
   return true;
 }

@@ -186,7 +186,7 @@ class Stacks : public testing::Test {
     native_.owner = kOwnedByInterpreter;
     if (outer == nullptr) SetLink(&frame, &native_);
 #elif PY_VERSION_HEX >= 0x030b0000
-    frame.is_entry = outer == nullptr;
+    frame.is_entry = outer == nullptr ? 1 : 0;
 #endif
     return frame;
   }
