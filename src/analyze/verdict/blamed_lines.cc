@@ -71,18 +71,29 @@ BlamedLines Scaled(const Told& told, int64_t ns) {
   return out;
 }
 
-double ReachOf(const Blamed& blamed) {
-  // Even where all samples agree, none of them says what is between two.
+namespace {
+
+// The variance of what no sample says: even where all agree, none tells what is between two.
+double BetweenSamples(const Blamed& blamed) {
   const double one =
       static_cast<double>(blamed.ns) / static_cast<double>(std::max<int64_t>(blamed.samples, 1));
-  return 1.96 * std::sqrt(std::max(blamed.variance, 0.0) + one * one);
+  return one * one;
+}
+
+}  // namespace
+
+double ReachOf(const Blamed& blamed) {
+  return 1.96 * std::sqrt(std::max(blamed.variance, 0.0) + BetweenSamples(blamed));
 }
 
 LineBounds LineBoundsOf(const Blamed& blamed, int64_t whole_ns) {
+  // A line of twice the time has twice the variance (counts of samples are Poisson's): the times
+  // whose own variance reaches to what was seen (a score interval), further above than below.
   const auto ns = static_cast<double>(blamed.ns);
-  const double reach = ReachOf(blamed);
-  return {std::max<int64_t>(0, static_cast<int64_t>(ns - reach)),
-          std::min(whole_ns, static_cast<int64_t>(ns + reach))};
+  const double shift = ns <= 0 ? 0 : 1.96 * 1.96 / 2 * std::max(blamed.variance, 0.0) / ns;
+  const double reach = std::hypot(ReachOf(blamed), shift);
+  return {std::max<int64_t>(0, static_cast<int64_t>(ns + shift - reach)),
+          std::min(whole_ns, static_cast<int64_t>(ns + shift + reach))};
 }
 
 }  // namespace crosscut::analyze

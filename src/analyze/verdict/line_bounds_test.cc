@@ -172,7 +172,7 @@ TEST(LineBounds, HoldTheTruthInNineteenOfTwentyRows) {
       held.rows += one.rows;
     }
     EXPECT_GT(held.rows, 200) << name;
-    EXPECT_GE(100 * held.inside, 94 * held.rows)
+    EXPECT_GE(100 * held.inside, 95 * held.rows)
         << name << ": " << held.inside << " of " << held.rows;
   }
 }
