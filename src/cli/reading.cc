@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/counted.h"
 #include "src/base/shell_word.h"
 #include "src/cli/commands.h"
 #include "src/cli/output.h"
@@ -150,8 +151,9 @@ struct ImportArgs {
 int RunImport(const ImportArgs& args) {
   const auto done = verbs::ImportFiles(args.files, args.run);
   if (!done.ok()) return Fail(done.status());
-  Talk(std::to_string(done->spans) + " spans on " + std::to_string(done->tracks) + " tracks in " +
-       args.run + "; next: crosscut report " + base::ShellWord(args.run));
+  Talk(base::Counted(done->spans, "{span|spans} on ") +
+       base::Counted(done->tracks, "{track|tracks} in ") + args.run + "; next: crosscut report " +
+       base::ShellWord(args.run));
   return Ended(done->incomplete);
 }
 

@@ -35,6 +35,7 @@ struct Found {
   uint64_t events = 0, dropped = 0;
   int64_t depth = 0;
   std::vector<uint64_t> ticks;  // of begins and ends
+  std::vector<uint64_t> begun;  // their names
 };
 
 // What stands in the ring, by track.
@@ -61,6 +62,7 @@ std::map<uint32_t, Found> Read(const ChunkRing& ring) {
         ++own.events;
         own.depth += begins ? 1 : -1;
         own.ticks.push_back(tick);
+        if (begins) own.begun.push_back(code);
       }
       at += format::EventLength({chunk, end}, at);
     }
@@ -401,6 +403,23 @@ TEST_F(RecorderTest, InAHiddenPhase_EndsMeetTheSpansThatTheyWouldMeetOtherwise) 
     crosscut_end_named(scope);
   });
   EXPECT_EQ(depths, (std::vector<int64_t>{1, 2, 2, 2}));
+}
+
+TEST_F(RecorderTest, SpansBegunHidden_HaveTheirNamesAsFarAsTheseAreKept) {
+  ChunkRing* ring = Record(16);
+  const uint32_t user = Recorder::Get().stream().Intern(
+      "usr", format::NameAttributes{format::kKindSpan, format::kLayerNative}.Pack());
+  for (const uint32_t count : {1u, kHiddenNames, kHiddenNames + 1, 3 * kHiddenNames}) {
+    std::thread([&] {
+      Recorder::Get().SetPhase(Phase::kControl, ClockNow());
+      for (uint32_t i = 0; i < count; ++i) crosscut_begin(user);
+      Recorder::Get().SetPhase(Phase::kOn, ClockNow());
+      crosscut_instant(user);  // writes what is still open
+    }).join();
+    std::vector<uint64_t> names(count, Recorder::Get().stream().unnamed());
+    std::fill_n(names.begin(), std::min(count, kHiddenNames), user);
+    EXPECT_EQ(std::prev(Read(*ring).end())->second.begun, names) << count;
+  }
 }
 
 TEST_F(RecorderTest, EdgesOfOneInstant_HaveItsTickAcrossTheEndsOfChunks) {

@@ -41,9 +41,9 @@ std::string PartsText(const ReportData& data, std::string_view process) {
     if (parts.Text("process", row) != process || part == "whole window") continue;
     const int64_t count = parts.Int("count", row);
     out += out.empty() ? "The whole window: " : "; ";
-    out += (count == analyze::kMissing ? std::string(part)
-                                       : FormatCount(count) + " " + std::string(part)) +
-           " " + TimeText(parts.Int("wall_ns", row));
+    if (count != analyze::kMissing) out += FormatCount(count) + " ";
+    out += part.substr(0, part.size() - (count == 1 ? 1 : 0));  // "1 step"
+    out += " " + TimeText(parts.Int("wall_ns", row));
     if (count != analyze::kMissing) continue;  // steps
     std::string most;                          // of the part's work, which stands together
     int64_t most_ns = 0, of_this = 0;

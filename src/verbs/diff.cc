@@ -6,6 +6,7 @@
 #include "src/analyze/gaps.h"
 #include "src/analyze/tables.h"
 #include "src/analyze/timeline/make_timeline.h"
+#include "src/base/counted.h"
 #include "src/base/lists.h"
 #include "src/base/shell_word.h"
 #include "src/compare/comparison.h"
@@ -68,8 +69,8 @@ report::Document DocumentOf(const compare::Comparison& comparison, const DiffOpt
     document.gaps.push_back(report::CleanText(gaps[i], report::kMaxPageSentence));
   }
   if (gaps.size() > kMostGaps) {
-    document.gaps.push_back(std::to_string(gaps.size() - kMostGaps) +
-                            " more gaps: crosscut info shows those of an input.");
+    document.gaps.push_back(base::Counted(
+        gaps.size() - kMostGaps, "more {gap|gaps}: crosscut info shows those of an input."));
   }
   document.facts.insert(document.facts.begin(),
                         {{"A", Joined(options.a)}, {"B", Joined(options.b)}});

@@ -36,8 +36,9 @@ std::string ProcessLines(const trace::Trace& trace, const trace::TracksByProcess
   out += "\n  window    " + report::FormatNs(Length(process)) + ", " +
          (process.complete ? "complete" : "incomplete: " + Clean(trace, process.why_incomplete));
   const auto steps = static_cast<int64_t>(process.steps.size());
-  out += "\n  holds     " + FormatCount(spans) + " spans, " + FormatCount(tracks) +
-         (tracks == 1 ? " track, " : " tracks, ") + FormatCount(steps) + " steps";
+  out += "\n  holds     " + FormatCount(spans) + (spans == 1 ? " span, " : " spans, ") +
+         FormatCount(tracks) + (tracks == 1 ? " track, " : " tracks, ") + FormatCount(steps) +
+         (steps == 1 ? " step" : " steps");
   if (losses > 0) {
     out += "; " + FormatCount(losses) + (losses == 1 ? " event is missing" : " events are missing");
   }
