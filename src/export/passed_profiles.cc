@@ -40,7 +40,8 @@ void PassedProfiles::Look(const std::string& file) {
     names_.insert(std::string(plane.name));
     ids_.insert(plane.id);
     const auto take = [&](const Stat& stat) {
-      const bool number = stat.type == Stat::Type::kUint64 || stat.type == Stat::Type::kInt64;
+      const bool number = stat.type == Stat::Type::kUint64 ||
+                          (stat.type == Stat::Type::kInt64 && stat.number >> 63 == 0);
       if (number && plane.stat_name(stat.metadata_id) == "correlation_id") {
         last_correlation_ = std::max(last_correlation_, stat.number);
       }
