@@ -35,13 +35,14 @@ std::string FirstOf(const std::string& lead, const std::string& others) {
 // with a stack that ends in `inner`, and a thread sleeps at its line 5 but for 2 ms that begin
 // `before` ms before the end of each; seen with a stack that begins with `outer`.
 std::string WhileOneSleeps(const std::string& call, const std::string& inner, int before,
-                           const std::string& outer = "a.py:4 work") {
+                           const std::string& outer = "a.py:4 work",
+                           const std::string& waits = "clock_nanosleep") {
   std::string lead, other = "thread worker tid=8 base=python\n";
   for (int at = 20; at < 980; at += 40) {
     lead += "span " + call + " " + Ms(at) + " " + Ms(at + 30) + " idle\n" +
             SampleAt(at + 10, "a.py:1 main", "a.py:1 main" + inner, "futex", 30);
     other += "span time.sleep " + Ms(at - 8 - before) + " " + Ms(at + 30 - before) + " idle\n" +
-             SampleAt(at + 12, "a.py:5 nap", outer + ";a.py:5 nap", "clock_nanosleep", 30);
+             SampleAt(at + 12, "a.py:5 nap", outer + ";a.py:5 nap", waits, 30);
   }
   return FirstOf(lead, other);
 }
@@ -50,6 +51,7 @@ TEST(IdleThreads, WhoWakesTheLeadIsWhatItWaitsFor) {
   const std::string lock = "threading.Lock.acquire", wait = ";threading.py:327 Condition.wait";
   EXPECT_EQ(WhileOneSleeps(lock, wait, 1), "waiting a.py:5 nap") << "it works at its end";
   EXPECT_EQ(WhileOneSleeps("socket.recv", ";socket.py:7 readinto", 1), "waiting a.py:5 nap");
+  EXPECT_EQ(WhileOneSleeps(lock, wait, 1, "a.py:4 work", "recvfrom"), "other-process a.py:5 nap");
   EXPECT_EQ(WhileOneSleeps(lock, "", 1), "lock a.py:1 main") << "of a lock others leave it";
   const std::string starts = ";threading.py:964 Thread.start;threading.py:629 Event.wait";
   EXPECT_EQ(WhileOneSleeps(lock, starts + wait, 1), "waiting a.py:1 main") << "for one to begin";
