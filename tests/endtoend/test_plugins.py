@@ -88,13 +88,14 @@ def test_a_bad_plugin_is_named_and_the_program_ends_as_without_it(tmp_path, mode
     sums_to_wall(run)
 
 
+@pytest.mark.parametrize("mode", ["", "slow in destroy", "slow in destroy_fns"])
 @pytest.mark.parametrize("end, destroyed", [
     ("sys.exit(3)", True), ("crosscut.stop(); crosscut.start(); sys.exit(3)", True),
     ("if os.fork() == 0: sys.exit(0)\nos.wait(); sys.exit(3)", True), ("os._exit(3)", False)])
-def test_destroy_is_the_last_call_of_a_process_that_ends_in_order(tmp_path, end, destroyed):
+def test_destroy_is_the_last_call_of_a_process_that_ends_in_order(tmp_path, end, destroyed, mode):
     run = tmp_path / "run"
     result = record_script(run, PROGRAM.replace("sys.exit(3)", end), "--control-steps=0",
-                           "--plugin", f"{SCRIPTED},say=1", env={"STEPS": "2"})
+                           "--plugin", f"{SCRIPTED},say=1,mode={mode}", env={"STEPS": "2"})
     assert (result.returncode, result.stdout) == (3, "the answer is 42\n"), result.stderr
     said = [message for state, message in state_of(run, "scripted_plugin") if state == "on"]
     assert said == ["destroy destroy_fns " if destroyed else ""]
