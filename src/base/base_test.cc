@@ -107,6 +107,8 @@ TEST(File, IsPrivateAndRefusesLinksAndExistingNames) {
   EXPECT_FALSE(OpenFile(dir / "link", OpenMode::kRead).ok());
   ASSERT_EQ(mkfifo((dir / "fifo").c_str(), 0600), 0);
   EXPECT_FALSE(OpenFile(dir / "fifo", OpenMode::kRead).ok());
+  EXPECT_EQ(OpenFile(dir / "nowhere", OpenMode::kRead).status().code(), Status::Code::kNotFound);
+  EXPECT_EQ(OpenFile(dir / "log/in", OpenMode::kRead).status().code(), Status::Code::kIo);
 }
 
 TEST(File, AppendsTruncatesAndReadsBack) {

@@ -10,24 +10,6 @@ namespace {
 
 constexpr char32_t kReplacement = 0xFFFD;
 
-void AppendUtf8(char32_t c, std::string* out) {
-  if (c < 0x80) {
-    out->push_back(static_cast<char>(c));
-  } else if (c < 0x800) {
-    out->push_back(static_cast<char>(0xC0 | c >> 6));
-    out->push_back(static_cast<char>(0x80 | (c & 0x3F)));
-  } else if (c < 0x10000) {
-    out->push_back(static_cast<char>(0xE0 | c >> 12));
-    out->push_back(static_cast<char>(0x80 | (c >> 6 & 0x3F)));
-    out->push_back(static_cast<char>(0x80 | (c & 0x3F)));
-  } else {
-    out->push_back(static_cast<char>(0xF0 | c >> 18));
-    out->push_back(static_cast<char>(0x80 | (c >> 12 & 0x3F)));
-    out->push_back(static_cast<char>(0x80 | (c >> 6 & 0x3F)));
-    out->push_back(static_cast<char>(0x80 | (c & 0x3F)));
-  }
-}
-
 // One character from `text` at *at, which moves on; kReplacement for what is no UTF-8.
 char32_t Next(std::string_view text, size_t* at) {
   size_t skip = 0;
@@ -51,17 +33,16 @@ bool IsNoCharacter(char32_t c) {
   return (c >= 0x80 && c < 0xA0) || (c & 0xFFFE) == 0xFFFE || (c >= 0xFDD0 && c <= 0xFDEF);
 }
 
-void AppendVisible(char32_t c, std::string* out) {
-  if (c < 0x20) {
-    AppendUtf8(0x2400 + c, out);
-  } else if (c == 0x7F) {
-    AppendUtf8(0x2421, out);
+// `bytes`: those of the character.
+void AppendVisible(char32_t c, std::string_view bytes, std::string* out) {
+  if (c < 0x20 || c == 0x7F) {  // U+2400 and on, of which U+2421 is delete
+    out->append("\xE2\x90").push_back(static_cast<char>(0x80 + (c == 0x7F ? 0x21 : c)));
   } else if (HidesText(c)) {
     char code[16];
     std::snprintf(code, sizeof code, "<U+%04X>", static_cast<unsigned>(c));
     out->append(code);
   } else {
-    AppendUtf8(IsNoCharacter(c) ? kReplacement : c, out);
+    out->append(c == kReplacement || IsNoCharacter(c) ? "\xEF\xBF\xBD" : bytes);
   }
 }
 
@@ -71,7 +52,11 @@ std::string ShownText(std::string_view text, size_t max_bytes, size_t* used) {
   std::string out;
   size_t at = 0;
   out.reserve(std::min(text.size(), max_bytes) + 8);
-  while (at < text.size() && at < max_bytes) AppendVisible(Next(text, &at), &out);
+  while (at < text.size() && at < max_bytes) {
+    const size_t begin = at;
+    const char32_t c = Next(text, &at);
+    AppendVisible(c, text.substr(begin, at - begin), &out);
+  }
   if (used != nullptr) *used = at;
   return out;
 }

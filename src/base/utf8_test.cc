@@ -78,6 +78,8 @@ TEST(ShownText, ShowsWhatIsNotSeen) {
             "<U+00AD> <U+200B><U+200F>\u2010 <U+2028><U+202E>\u202f <U+2060><U+206F>\u2070 "
             "<U+FEFF>");
   EXPECT_EQ(ShownText("\xc2\x80\xc2\x9f\xc2\xa0 \xef\xbf\xbe"), "\ufffd\ufffd\u00a0 \ufffd");
+  EXPECT_EQ(ShownText("\u00e9 \u20ac \U0001F600 \ufffd"), "\u00e9 \u20ac \U0001F600 \ufffd");
+  EXPECT_EQ(ShownText("\xe2\x82 \xff"), "\ufffd \ufffd");
   size_t used = 0;
   EXPECT_EQ(ShownText("ab\u00e9d", 4, &used), "ab\u00e9");
   EXPECT_EQ(used, 4);
