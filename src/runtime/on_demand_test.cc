@@ -35,6 +35,14 @@ using crosscut::format::RingLoad;
 using crosscut::format::RingStore;
 namespace format = crosscut::format;
 
+int Arm() {
+  crosscut_options options = {};
+  options.struct_size = sizeof options;
+  options.run_dir = getenv("RUN_OF_TEST");
+  options.memory_bytes = 4 << 20;
+  return crosscut_arm(&options);
+}
+
 // A process can be armed once, and stays so: each test runs in a child of its own.
 class OnDemandTest : public testing::Test {
  protected:
@@ -46,12 +54,9 @@ class OnDemandTest : public testing::Test {
   void InChild(void (*body)(RingHeader*)) {
     const pid_t pid = fork();
     if (pid == 0) {
-      crosscut_options options = {};
-      options.struct_size = sizeof options;
-      options.run_dir = run_.c_str();
-      options.memory_bytes = 4 << 20;
-      EXPECT_EQ(crosscut_arm(&options), CROSSCUT_OK) << crosscut_error();
-      EXPECT_EQ(crosscut_arm(&options), CROSSCUT_ERUNNING);
+      setenv("RUN_OF_TEST", run_.c_str(), 1);
+      EXPECT_EQ(Arm(), CROSSCUT_OK) << crosscut_error();
+      EXPECT_EQ(Arm(), CROSSCUT_ERUNNING);
       const std::vector<std::string> rings = format::ListRings(rings_);
       EXPECT_EQ(rings.size(), 1u);
       for (const std::string& ring : rings) {
@@ -354,6 +359,36 @@ TEST_F(OnDemandTest, AChildIsNotArmedAndCountsNoSteps) {
     EXPECT_EQ(status, 0);
     EXPECT_EQ(RingLoad(header->control.steps), 1u);
   });
+}
+
+TEST_F(OnDemandTest, AChildHasTheEndOfItsParentsWindowAndNoneInItsNext) {
+  if (crosscut::base::UnderEmulator()) {
+    GTEST_SKIP() << "qemu takes MADV_WIPEONFORK and does nothing";
+  }
+  setenv("CROSSCUT_STOP_AFTER_STEPS", "3", 1);
+  InChild([](RingHeader*) {
+    EXPECT_EQ(crosscut_start(nullptr), CROSSCUT_OK) << crosscut_error();
+    const pid_t pid = fork();
+    if (pid == 0) {
+      std::vector<int> active;
+      const auto steps = [&](int count) {
+        for (int i = 0; i < count; ++i) crosscut_step(0);
+        active.push_back(crosscut_active());
+      };
+      const int armed = Arm(), begun = crosscut_start(nullptr);
+      steps(3);
+      steps(1);
+      const int next = crosscut_start(nullptr);
+      steps(10);
+      const bool as_meant = armed == CROSSCUT_OK && begun == CROSSCUT_OK && next == CROSSCUT_OK;
+      _exit(as_meant && active == std::vector<int>{1, 0, 1} ? 0 : 1);
+    }
+    int status = 1;
+    waitpid(pid, &status, 0);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(crosscut_stop(), CROSSCUT_OK);
+  });
+  unsetenv("CROSSCUT_STOP_AFTER_STEPS");
 }
 
 }  // namespace
