@@ -81,7 +81,6 @@ class ChunkCopier {
     copy.fill = ChunkFill(second_[kChunkState]);
     copy.base_tick = second_[kChunkBaseTick];
     copy.track = static_cast<uint32_t>(second_[kChunkTrack]);
-    copy.active = ChunkState(second_[kChunkState]) == kChunkActive;
     copy.damaged = end < second_.size() && first_[end] != 0 && first_[end] == second_[end];
     copy.words.assign(second_.begin() + kRingChunkHeaderWords, second_.begin() + end);
     if (!copy.words.empty() || copy.damaged) out_->chunks.push_back(std::move(copy));

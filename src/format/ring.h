@@ -245,7 +245,6 @@ struct RingChunkCopy {
   uint64_t fill = 0;
   uint64_t base_tick = 0;
   uint32_t track = 0;
-  bool active = false;          // a thread was writing there
   bool damaged = false;         // words behind `words` were not 0 and not readable
   std::vector<uint64_t> words;  // whole events, from index kRingChunkHeaderWords on
 };

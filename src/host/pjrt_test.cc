@@ -63,6 +63,7 @@ class PjrtTest : public testing::Test {
     Refusal refusal;
     EXPECT_TRUE(RegisterPjrt([]() -> const crosscut_pjrt_api* { return &all; },
                              Gate{.device_tracer_level = 3}, &plugin_, &refusal));
+    EXPECT_STREQ(plugin_.profiler.device_type, "PJRT");
     plugin_.fns.start(&plugin_.profiler, status_.get());
   }
   // The bytes that it has, of which as many were written as fit into `room`.

@@ -145,7 +145,7 @@ class RegistryRun : public RegistryTest {
   void OfTooMany() {
     std::string list;
     for (int i = 0; i < Registry::kMostPlugins; ++i) list += File(std::to_string(i)) + ":";
-    const std::string more = File("more"), longest(1100, 'x');
+    const std::string more = File("more"), longest(1024, 'x');
     Load(longest + ":" + list + more);
     EXPECT_EQ(Registry::Get().count(), Registry::kMostPlugins);
     const auto words = Heard(told);

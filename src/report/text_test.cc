@@ -108,6 +108,29 @@ TEST(Text, SaysWhatProcessorsAndMemoryWereUsed) {
   EXPECT_NE(text.find("1.5 processors, 1 GiB (on the mean"), std::string::npos) << text;
 }
 
+TEST(Text, SaysOfWhichProcessesRecordingCostSomething) {
+  ReportData data = Sample("train.py");
+  data.tables.push_back({"overhead_check",
+                         {{"process", Texts{"p1", "p2", "p3", "p4"}},
+                          {"control_steps", Integers{9, 9, 0, 9}},
+                          {"checked", Integers{1, 1, 1, 1}},
+                          {"message", Texts{"", "", "", ""}},
+                          {"cost", Reals{0.02, 0.02, 0.5, 0.03}},
+                          {"cost_low", Reals{0.01, 0.01, 0.4, 0.02}},
+                          {"cost_high", Reals{0.03, 0.03, 0.6, 0.05}},
+                          {"budget", Reals{0.02, 0.02, 0.02, 0.02}}},
+                         {}});
+  data.tables.push_back({"overhead", {{"subtracted_ns", Integers{700, 300}}}, {}});
+  const std::string text = RenderText(data, {100, false});
+  const size_t begin = text.find("What recording itself cost");
+  ASSERT_NE(begin, text.npos);
+  EXPECT_EQ(text.substr(begin, text.find("\n\n", begin) - begin), R"(What recording itself cost
+  2 processes, such as train.py (pid 7): recording cost about 2.00 % of a step (95 %: 1.00 % to 3.00
+  %), of a budget of 2.00 %.
+  p4: recording cost about 3.00 % of a step (95 %: 2.00 % to 5.00 %), of a budget of 2.00 %.
+  1.000 µs are subtracted in all, and "corrected" times lack them; by kind of event: table overhead.)");
+}
+
 TEST(Text, SharesAreThoseOfTheStepsWhereThereAreSome) {
   ReportData data = Sample("train.py");
   data.tables.back() = {"part_work",

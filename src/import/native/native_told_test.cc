@@ -76,12 +76,14 @@ TEST_F(Native, TellsOfNamesThatWereCutOrForWhichThereWasNoRoom) {
 TEST_F(Native, TellsOfProcessesThatCouldNotBeRecorded) {
   std::ofstream(dir_ / "note-12.txt") << "process 12 is not recorded: Python 2.7\nmore\n";
   std::ofstream(dir_ / "note-13.txt") << "";
+  std::ofstream(dir_ / "note-ended.txt") << "the command ended with exit status 4\n";
   std::ofstream(dir_ / "note-children-asan.txt") << "a child is not recorded: p\n\n\n";
   std::ofstream(dir_ / "note-children-tsan.txt") << "a child is not recorded: q\n";
   Words session = Session();
   session.At(900, format::kStop, {format::kStopExit});
   Write("p1-1", session, {});
-  EXPECT_THAT(Read().gaps, ElementsAre("Process 12 is not recorded: Python 2.7.",
+  EXPECT_THAT(Read().gaps, ElementsAre("The command ended with exit status 4.",  // comes first
+                                       "Process 12 is not recorded: Python 2.7.",
                                        "A child is not recorded: p (nor are 2 more like it).",
                                        "A child is not recorded: q."));
 }
