@@ -22,7 +22,6 @@
 #include "src/base/time.h"
 #include "src/collect/clock.h"
 #include "src/collect/memory.h"
-#include "src/collect/usage.h"
 
 namespace crosscut::record {
 namespace {
@@ -330,9 +329,7 @@ void Drain::NameThread() {
   const uint32_t probe = recorder.stream().Intern("drain", text.Pack());
   const format::NameAttributes span{format::kKindSpan, format::kLayerOverhead, 0, probe};
   span_name_ = recorder.stream().Intern("drain", span.Pack());
-  const format::NameAttributes counter{format::kKindSpan, format::kLayerNone, 0, 0};
-  cpu_name_ = recorder.stream().Intern("crosscut.cpu_ns", counter.Pack());
-  resident_name_ = recorder.stream().Intern("crosscut.resident_bytes", counter.Pack());
+  usage_.Name(&recorder.stream());
   next_usage_ns_ = 0;
   if (recorder.TrackOfThisThread() == 0) return;
   static_cast<ThreadState*>(crosscut_this_thread)->flags |= format::kThreadIsOurs;
@@ -399,13 +396,15 @@ void Drain::WriteUsage() {
   const bool named = session_ == Recorder::Get().session() && session_ != 0;
   if (now < next_usage_ns_ || !named || Recorder::Get().phase() != Phase::kOn) return;
   next_usage_ns_ = now + kUsageEveryNs;
-  if (!own_descriptors_) return;
-  const Usage usage = ReadUsage();
-  const int64_t ours = int64_t{options_.ring->prepared()} * int64_t{format::kRingChunkBytes};
-  if (usage.resident_bytes > 0) {
-    crosscut_counter(resident_name_, std::max<int64_t>(0, usage.resident_bytes - ours));
-  }
-  crosscut_counter(cpu_name_, usage.cpu_ns);
+  if (own_descriptors_) usage_.Look(PreparedBytes());
+}
+
+void Drain::WriteLastUsage() const {
+  if (running() && Recorder::Get().phase() == Phase::kOn) usage_.LookLast(PreparedBytes());
+}
+
+int64_t Drain::PreparedBytes() const {
+  return int64_t{options_.ring->prepared()} * int64_t{format::kRingChunkBytes};
 }
 
 // What the session stream holds so far must be in the log before the events that need it.

@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "src/collect/recorder.h"
+#include "src/collect/usage.h"
 #include "src/format/log_writer.h"
 
 namespace crosscut::record {
@@ -56,6 +57,8 @@ class Drain {
   void Ask(uint32_t requests);
   // Waits until everything asked before is done; false after `ms`.
   bool Await(int ms);
+  // In a thread of the program that is about to end the session.
+  void WriteLastUsage() const;
   // Writes everything out, completes the log and ends the thread.
   void Quit();
   // Ends the thread and leaves the rest to whoever reads the run. `written_on`: the program's
@@ -80,6 +83,7 @@ class Drain {
   bool RemovedWithItsLog();
   void WriteAnchors(bool always);
   void WriteUsage();
+  int64_t PreparedBytes() const;
   void FlushSession(uint64_t* chunk);
   void WriteNames();
   bool WriteName(uint32_t id);
@@ -127,7 +131,7 @@ class Drain {
   uint32_t sleep_us_ = 1000;
   uint32_t session_ = 0;
   uint32_t span_name_ = 0;
-  uint32_t cpu_name_ = 0, resident_name_ = 0;  // counters
+  UsageCounters usage_;
   bool own_descriptors_ = false;
 };
 

@@ -213,8 +213,8 @@ TEST_F(DrainTest, TheProcessesUseIsCountedTwiceASecond) {
       }
     }
   }
-  ASSERT_EQ(counters.size(), 2);
-  for (const char* name : {"crosscut.cpu_ns", "crosscut.resident_bytes"}) {
+  ASSERT_EQ(counters.size(), 3);
+  for (const char* name : {"crosscut.cpu_ns", "crosscut.peak_bytes", "crosscut.resident_bytes"}) {
     const auto& values = counters[name];
     const uint64_t id = names.ids.find(name)->second;
     EXPECT_EQ(names.attributes.at(id).Pack(), format::NameAttributes{}.Pack());

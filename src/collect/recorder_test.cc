@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -524,11 +525,11 @@ TEST_F(RecorderTest, ANameThatGoesOnIsAnotherOfItsKind) {
 }
 
 TEST(Usage, IsWhatTheKernelSays) {
-  timespec before, after;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+  timespec begun, after;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begun);
   const Usage usage = ReadUsage();
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
-  EXPECT_GE(usage.cpu_ns, int64_t{before.tv_sec} * 1'000'000'000 + before.tv_nsec);
+  EXPECT_GE(usage.cpu_ns, int64_t{begun.tv_sec} * 1'000'000'000 + begun.tv_nsec);
   EXPECT_LE(usage.cpu_ns, int64_t{after.tv_sec} * 1'000'000'000 + after.tv_nsec);
   long long pages = 0, resident = 0;
   FILE* file = fopen("/proc/self/statm", "re");
@@ -536,6 +537,20 @@ TEST(Usage, IsWhatTheKernelSays) {
   fclose(file);
   EXPECT_NEAR(static_cast<double>(usage.resident_bytes),
               static_cast<double>(resident * sysconf(_SC_PAGESIZE)), 4 << 20);
+  EXPECT_GE(usage.peak_bytes, usage.resident_bytes);
+  const int64_t before = PeakSinceBegin();
+  EXPECT_EQ(ReadUsageWithoutFiles(before).peak_bytes, -1) << "perhaps of another program";
+  const size_t more = static_cast<size_t>(before) + (32 << 20);
+  void* const memory = mmap(nullptr, more, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  munmap(memory, more);
+  const Usage last = ReadUsageWithoutFiles(before), looked = ReadUsage();
+  EXPECT_EQ(last.resident_bytes, -1);
+  EXPECT_GT(last.peak_bytes, before);
+  EXPECT_NEAR(static_cast<double>(last.peak_bytes), static_cast<double>(looked.peak_bytes),
+              4 << 20);
+  EXPECT_LT(looked.resident_bytes, looked.peak_bytes - (16 << 20)) << "given back";
   long long ran = 0, waited = 0, waited_after = 0;
   const auto read = [&ran](long long* to) {
     FILE* const stat = fopen("/proc/thread-self/schedstat", "re");

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "src/analyze/figures.h"
+#include "src/base/counted.h"
 #include "src/base/shell_word.h"
 #include "src/base/shown_text.h"
 #include "src/report/cells.h"
@@ -267,6 +268,7 @@ void AddSources(const ReportData& data, Document* out) {
 // "0.85 processors, 388 MiB": what a process used on the mean, and at most.
 struct Use {
   int64_t cpu_ns = 0, ns = 0, bytes = analyze::kMissing;
+  bool peak = false;  // there were no more between two looks
   double processors() const { return static_cast<double>(cpu_ns) / static_cast<double>(ns); }
   std::string text() const {
     char words[64];
@@ -283,25 +285,30 @@ void AddUse(const ReportData& data, Document* out) {
   std::map<std::string_view, Use> by_process;
   for (size_t row = 0; row < rows.rows(); ++row) {
     Use& use = by_process[rows.Text("process", row)];
-    const int64_t bytes = rows.Int("resident_bytes", row);
     use.cpu_ns += rows.Int("cpu_ns", row);
     use.ns += rows.Int("end_ns", row) - rows.Int("begin_ns", row);
-    if (bytes != analyze::kMissing) use.bytes = std::max(use.bytes, bytes);
+    use.bytes = std::max({use.bytes, rows.Int("resident_bytes", row), rows.Int("peak_bytes", row)});
+    use.peak = use.peak || rows.Int("peak_bytes", row) != analyze::kMissing;
   }
   std::erase_if(by_process, [](const auto& one) { return one.second.ns <= 0; });
   if (by_process.empty()) return;
   std::vector<std::pair<std::string_view, Use>> all(by_process.begin(), by_process.end());
   std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return a.second.cpu_ns > b.second.cpu_ns; });
+  const size_t processes = std::max(Cells(data.Find("processes")).rows(), all.size());
+  const size_t told = std::min(all.size(), kMost);
   std::string text;
-  for (size_t i = 0; i < std::min(all.size(), kMost); ++i) {
-    const std::string who = all.size() > 1 ? ProcessName(data, all[i].first) + " " : "";
+  bool peaks = true;
+  for (size_t i = 0; i < told; ++i) {
+    peaks = peaks && (all[i].second.peak || all[i].second.bytes == analyze::kMissing);
+    const std::string who = processes > 1 ? ProcessName(data, all[i].first) + " " : "";
     text += (text.empty() ? "" : "; ") + who + all[i].second.text();
   }
-  if (all.size() > kMost) {
-    text += "; " + FormatCount(all.size() - kMost) + " more processes";
+  if (processes > told) {
+    text += "; " + base::Counted(processes - told, "more {process|processes}");
   }
-  out->facts.emplace_back("Used", text + " (on the mean, and resident at most)");
+  out->facts.emplace_back("Used", text + " (on the mean, and resident at most" +
+                                      (peaks ? ")" : " when looked at, twice a second)"));
 }
 
 // What memory was not given back, or not given.

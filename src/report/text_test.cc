@@ -102,10 +102,30 @@ TEST(Text, SaysWhatProcessorsAndMemoryWereUsed) {
                           {"begin_ns", Integers{0, 400}},
                           {"end_ns", Integers{400, 1000}},
                           {"cpu_ns", Integers{400, 1100}},
-                          {"resident_bytes", Integers{1 << 30, analyze::kMissing}}},
+                          {"resident_bytes", Integers{1 << 30, analyze::kMissing}},
+                          {"peak_bytes", Integers{analyze::kMissing, analyze::kMissing}}},
                          {}});
-  const std::string text = RenderText(data, {100, false});
-  EXPECT_NE(text.find("1.5 processors, 1 GiB (on the mean"), std::string::npos) << text;
+  const auto used = [&] {
+    const std::string text = RenderText(data, {200, false});
+    const size_t begin = text.find("Used");
+    return text.substr(begin, text.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(used(),
+            "Used     1.5 processors, 1 GiB (on the mean, and resident at most when looked at, "
+            "twice a second)");
+  auto& columns = data.tables.back().columns;
+  std::get<Integers>(columns.back().cells)[1] = 3LL << 30;
+  EXPECT_EQ(used(), "Used     1.5 processors, 3 GiB (on the mean, and resident at most)");
+  auto& processes = data.tables.front();
+  ASSERT_EQ(processes.name, "processes");
+  std::get<Texts>(processes.columns[0].cells).push_back("p2");
+  std::get<Integers>(processes.columns[1].cells).push_back(8);
+  std::get<Texts>(processes.columns[2].cells).push_back("a child");
+  std::get<Integers>(processes.columns[3].cells).push_back(10);
+  std::get<Integers>(processes.columns[4].cells).push_back(0);
+  EXPECT_EQ(used(),
+            "Used     train.py (pid 7) 1.5 processors, 3 GiB; 1 more process (on the mean, "
+            "and resident at most)");
 }
 
 TEST(Text, SaysOfWhichProcessesRecordingCostSomething) {

@@ -48,8 +48,9 @@ def test_cpu_time_and_memory_are_what_the_program_says(tmp_path):
     assert rows[-1]["begin_ns"] < process["start_ns"] + process["wall_ns"]
     for before, after in zip(rows, rows[1:]):
         assert before["end_ns"] == after["begin_ns"]
+    for row in rows[:-1]:
+        assert row["end_ns"] - row["begin_ns"] >= 490_000_000, "but once more at the end"
     for row in rows:
-        assert row["end_ns"] - row["begin_ns"] >= 490_000_000, "never more often"
         assert row["device_busy_ns"] == row["device_percent"] == ""
     # The program looks at its own clock, too, often: of each row, what it saw between the looks
     # next to its ends. Who looks may lose the processor meanwhile.
@@ -76,7 +77,36 @@ def test_cpu_time_and_memory_are_what_the_program_says(tmp_path):
     sizes = [row["resident_bytes"] for row in within]
     # Its looks have taken some by the time that it gives 64 MiB back.
     assert max(sizes) > 64 << 20 and max(sizes) - min(sizes) > 32 << 20
-    assert float(rows[-1]["cpu_percent"]) < 50, "it sleeps"
+    assert float(within[-1]["cpu_percent"]) < 50, "it sleeps"
+
+
+BURST = """
+import json, os, resource, subprocess, sys, time
+kept = bytearray(b"x") * (300 << 20)
+del kept
+small = "import resource, time; time.sleep(0.4); "
+show = "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+subprocess.run([sys.executable, "-c", small + show], check=True)
+time.sleep(float(os.environ["WAIT"]))
+exec(show)
+"""
+
+
+@pytest.mark.parametrize("wait", [0, 1.2])
+def test_the_most_memory_is_that_of_the_program_however_short_it_is(tmp_path, wait):
+    run = tmp_path / "run"
+    result = record_script(run, BURST, env={"WAIT": str(wait)})
+    child_kib, kib = map(int, result.stdout.split())
+    peaks = {row["process"]: 0 for row in table(run, "processes")}
+    assert len(peaks) == 2
+    for row in table(run, "utilization"):
+        peaks[row["process"]] = max(peaks[row["process"]], row["peak_bytes"] or 0)
+    parent, child = (peaks[row["process"]] for row in table(run, "processes"))
+    # Without the ring, of which the program's own figure has some MiB.
+    assert 0 <= (kib << 10) - parent < 8 << 20
+    # The kernel's figure of a child is its parent's, if it was begun while that was large.
+    assert child < min(100 << 20, child_kib << 10)
+    assert {row["process"] for row in table(run, "utilization")} == set(peaks), "short ones, too"
 
 
 def test_a_killed_process_keeps_what_was_seen(tmp_path):

@@ -17,7 +17,7 @@ constexpr size_t kMostRows = 600;  // of a process
 struct Row {
   int64_t begin_ns, end_ns;
   int64_t cpu_ns;
-  int64_t resident_bytes = kMissing, device_busy_ns = kMissing;
+  int64_t resident_bytes = kMissing, peak_bytes = kMissing, device_busy_ns = kMissing;
 };
 
 std::vector<Row> RowsOf(const trace::CounterSeries& cpu) {
@@ -32,14 +32,15 @@ std::vector<Row> RowsOf(const trace::CounterSeries& cpu) {
   return rows;
 }
 
-// Memory is looked at just before the CPU time, so it lies in the part that this ends.
-void AddResident(const trace::CounterSeries& resident, std::vector<Row>& rows) {
+// Memory is looked at just before the CPU time, so it lies in the part that this ends. The first
+// look opens the first part.
+void AddMost(const trace::CounterSeries* memory, int64_t Row::*most, std::vector<Row>& rows) {
+  if (memory == nullptr) return;
   auto row = rows.begin();
-  for (size_t i = 0; i < resident.at_ns.size(); ++i) {
-    while (row != rows.end() && row->end_ns < resident.at_ns[i]) ++row;
+  for (size_t i = 0; i < memory->at_ns.size(); ++i) {
+    while (row != rows.end() && row->end_ns < memory->at_ns[i]) ++row;
     if (row == rows.end()) return;
-    if (row->begin_ns >= resident.at_ns[i]) continue;
-    row->resident_bytes = std::max(row->resident_bytes, resident.value[i]);
+    (*row).*most = std::max((*row).*most, memory->value[i]);
   }
 }
 
@@ -67,8 +68,8 @@ std::vector<Row> Compute(const Context& context, trace::ProcessId process) {
   if (cpu == nullptr) return {};
   std::vector<Row> rows = RowsOf(*cpu);
   if (rows.empty()) return rows;
-  const trace::CounterSeries* resident = context.counter(process, kResidentCounter);
-  if (resident != nullptr) AddResident(*resident, rows);
+  AddMost(context.counter(process, kResidentCounter), &Row::resident_bytes, rows);
+  AddMost(context.counter(process, kPeakCounter), &Row::peak_bytes, rows);
   if (const ProcessWork* work = context.Shared<DeviceWork>().of(process)) AddDevice(*work, rows);
   return rows;
 }
@@ -78,11 +79,11 @@ std::vector<Row> Compute(const Context& context, trace::ProcessId process) {
 Table UtilizationTable(const trace::Trace& trace, const Context& context) {
   TableRows table("utilization", Text("process"), Integer("begin_ns"), Integer("end_ns"),
                   Integer("cpu_ns"), Real("cpu_percent"), Integer("resident_bytes"),
-                  Integer("device_busy_ns"), Real("device_percent"));
+                  Integer("peak_bytes"), Integer("device_busy_ns"), Real("device_percent"));
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     for (const Row& row : Compute(context, {p})) {
       table.Add(context.process_label({p}), row.begin_ns, row.end_ns, row.cpu_ns,
-                Percent(row.cpu_ns, row), row.resident_bytes, row.device_busy_ns,
+                Percent(row.cpu_ns, row), row.resident_bytes, row.peak_bytes, row.device_busy_ns,
                 Percent(row.device_busy_ns, row));
     }
   }

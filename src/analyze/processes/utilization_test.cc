@@ -28,6 +28,8 @@ count crosscut.cpu_ns 100 1000
 count crosscut.resident_bytes 200 8192
 count crosscut.cpu_ns 200 1050
 count crosscut.resident_bytes 399 4096
+count crosscut.peak_bytes 99 9000
+count crosscut.peak_bytes 399 9500
 count crosscut.cpu_ns 400 1450
 process b window=0..1000
 thread main base=python
@@ -37,10 +39,10 @@ count crosscut.cpu_ns 300 30
 )";
 
 TEST(Utilization, HasARowFromEachLookToTheNext) {
-  EXPECT_THAT(
-      Rows(Parse(kTwo), "utilization"),
-      ElementsAre("a 100 200 50 50.000000 8192 50 50.000000",
-                  "a 200 400 400 200.000000 4096 80 40.000000", "b 0 300 30 10.000000 ? ? nan"));
+  EXPECT_THAT(Rows(Parse(kTwo), "utilization"),
+              ElementsAre("a 100 200 50 50.000000 8192 9000 50 50.000000",
+                          "a 200 400 400 200.000000 4096 9500 80 40.000000",
+                          "b 0 300 30 10.000000 ? ? ? nan"));
 }
 
 TEST(Utilization, IsEmptyWhereNobodyLookedTwice) {
