@@ -21,6 +21,8 @@ inline constexpr const char* kByFrameworks =
 inline constexpr const char* kBySteps =
     "steps are found in loops of PyTorch, Keras and Stable-Baselines3; crosscut.step() marks those "
     "of other programs";
+inline constexpr const char* kNothingInSteps =
+    "nothing of this kind happened in the steps that were recorded";
 inline constexpr const char* kByRequests =
     "requests are found in servers of http.server, socketserver, asyncio, uvicorn and gRPC, and "
     "tasks of asyncio and thread pools stand for them where nothing else repeats; "

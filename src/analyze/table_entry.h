@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "src/analyze/context.h"
 #include "src/analyze/table.h"
@@ -25,6 +26,8 @@ struct TableEntry {
   // How what the rows show comes into a recording, a sentence for who finds none; null: a recording
   // has it without being asked.
   const char* recorded_by = nullptr;
+  // Why a recording, with steps or without, has no rows; "" where nothing of the kind happened.
+  std::string_view WhyEmpty(bool has_steps) const;
 
   // Computes the table and adds its notes, such as from how many steps it comes where that is not
   // all of them, or how its rows would be recorded where there are none. `context` was made for

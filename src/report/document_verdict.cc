@@ -23,11 +23,11 @@ std::string BlameText(const Cells& verdict, size_t row) {
 }
 
 // What it can gain, and what to try.
-std::string GainText(const Cells& verdict, size_t row) {
+std::string GainText(const Cells& verdict, size_t row, std::string_view time) {
   const GainWords gain = GainWordsOf(verdict, row);
-  std::string out = gain.known
-                        ? "If this cost nothing, the time would be shorter by " + gain.most
-                        : "What the time would be shorter by if this cost nothing is " + gain.most;
+  const std::string of = std::string(time) + " would be shorter by ";
+  std::string out = gain.known ? "If this cost nothing, " + of + gain.most
+                               : "What " + of + "if this cost nothing is " + gain.most;
   if (!gain.half.empty()) out += "; at half its cost by " + gain.half;
   return out + ". Try: " + base::ShownText(verdict.Text("action", row)) + ".";
 }
@@ -71,7 +71,9 @@ void AddVerdict(const ReportData& data, Document* out) {
   const std::string_view first = verdict.Text("process", 0);
   section.before.push_back(WhoseVerdict(data) + base::ShownText(verdict.Text("headline", 0)));
   section.before.push_back(BlameText(verdict, 0));
-  if (verdict.Text("cause", 0) != "none") section.before.push_back(GainText(verdict, 0));
+  if (verdict.Text("cause", 0) != "none") {
+    section.before.push_back(GainText(verdict, 0, TimeOfVerdict(data, first)));
+  }
   for (const std::string& text : RequestsTexts(data, first)) section.before.push_back(text);
   size_t processes = 0;
   for (size_t row = 1; row < verdict.rows(); ++row) {

@@ -26,10 +26,9 @@ bool HasRows(const ReportData& data, std::string_view name) {
 // of the tables; "" for those that every recording has.
 using ByRemedy = std::vector<std::pair<std::string, std::string>>;
 
-void AddEmpty(const Table& table, ByRemedy* all) {
+void AddEmpty(const Table& table, bool has_steps, ByRemedy* all) {
   const TableEntry* entry = analyze::FindTable(table.name);
-  const std::string remedy =
-      entry == nullptr || entry->recorded_by == nullptr ? "" : entry->recorded_by;
+  const std::string remedy(entry == nullptr ? "" : entry->WhyEmpty(has_steps));
   const std::string title = "<span id=\"table-" + EscapeHtml(table.name) + "\" title=\"" +
                             EscapeHtml(table.name) + "\">" + EscapeHtml(TableTitle(table.name)) +
                             "</span>";
@@ -84,7 +83,7 @@ std::string TableListHtml(const ReportData& data, std::string_view skipped) {
   for (const Table& table : data.tables) {
     if (table.name == skipped) continue;
     if (table.rows() == 0) {
-      AddEmpty(table, &empty);
+      AddEmpty(table, HasRows(data, "steps"), &empty);
       ++count;
       continue;
     }

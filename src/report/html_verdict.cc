@@ -20,11 +20,12 @@ std::string TableLink(const std::string& table) {
          "</a>";
 }
 
-std::string GainHtml(const Cells& cells, size_t row) {
+std::string GainHtml(const Cells& cells, size_t row, std::string_view time) {
   if (cells.Text("cause", row) == "none") return "";
   const GainWords gain = GainWordsOf(cells, row);
   if (!gain.known) return gain.most;
-  return gain.most + " of the time" + (gain.half.empty() ? "" : "; at half its cost " + gain.half) +
+  return gain.most + " of " + std::string(time) +
+         (gain.half.empty() ? "" : "; at half its cost " + gain.half) +
          ": an upper bound, as if nothing else took its place";
 }
 
@@ -41,7 +42,7 @@ std::string FirstHtml(const ReportData& data, const Cells& cells, size_t row) {
   if (!blame.empty()) out += Line("Where", "<code>" + blame + "</code>");
   const std::string evidence = EvidenceHtml(cells, row);
   if (!evidence.empty()) out += Line("Evidence", evidence);
-  const std::string gain = GainHtml(cells, row);
+  const std::string gain = GainHtml(cells, row, TimeOfVerdict(data, cells.Text("process", row)));
   if (!gain.empty()) out += Line("Can save", gain);
   const std::string action = EscapeHtml(cells.Text("action", row), kMaxPageSentence);
   if (!action.empty()) out += Line("Try", action);

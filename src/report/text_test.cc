@@ -5,6 +5,7 @@
 
 #include "src/base/utf8.h"
 #include "src/report/table_text.h"
+#include "src/report/verdict_words.h"
 #include "src/report/views.h"
 
 namespace crosscut::report {
@@ -148,7 +149,8 @@ TEST(Text, SaysOfWhichProcessesRecordingCostSomething) {
   2 processes, such as train.py (pid 7): recording cost about 2.00 % of a step (95 %: 1.00 % to 3.00
   %), of a budget of 2.00 %.
   p4: recording cost about 3.00 % of a step (95 %: 2.00 % to 5.00 %), of a budget of 2.00 %.
-  1.000 µs are subtracted in all, and "corrected" times lack them; by kind of event: table overhead.)");
+  1.000 µs are subtracted in all, and "corrected" times lack them; by kind of event: table )"
+                                                                  "overhead.");
 }
 
 TEST(Text, SharesAreThoseOfTheStepsWhereThereAreSome) {
@@ -200,6 +202,35 @@ TEST(Text, OpensWithTheVerdict) {
   EXPECT_NE(text.find("shorter by 70 % at most (95 %: 60 % to 80 %)"), std::string::npos) << text;
   EXPECT_NE(text.find("Also: Python code takes 20 %."), std::string::npos) << text;
   EXPECT_LT(text.find("Input-bound"), text.find("Command"));
+}
+
+TEST(VerdictWords, SayOfWhatTimeTheSharesAre) {
+  ReportData data;
+  EXPECT_EQ(TimeOfVerdict(data, "p1"), "the time");
+  data.tables.push_back({"requests",
+                         {{"process", Texts{"p1", "p2"}},
+                          {"request", Texts{"GET /", "GET /"}},
+                          {"what", Texts{"request", "request"}},
+                          {"count", Integers{3, 1}},
+                          {"open", Integers{0, 0}}},
+                         {}});
+  data.tables.push_back({"window_parts",
+                         {{"process", Texts{"p1", "p1", "p1", "p2", "p2", "p3", "p4"}},
+                          {"part", Texts{"start-up", "requests", "between requests", "requests",
+                                         "between requests", "steps", "whole window"}},
+                          {"wall_ns", Integers{900, 30, 970, 500, 500, 100, 100}}},
+                         {}});
+  std::vector<std::string_view> times;
+  for (const char* process : {"p1", "p2", "p3", "p4"}) {
+    times.push_back(TimeOfVerdict(data, process));
+  }
+  EXPECT_EQ(times,
+            (std::vector<std::string_view>{"the time with requests", "the time with requests",
+                                           "the steps", "the time"}));
+  EXPECT_EQ(RequestsTexts(data, "p1"),
+            std::vector<std::string>{"3 requests of GET /. From the first to the last, requests "
+                                     "are under way in 3.0 % of the time."});
+  EXPECT_EQ(RequestsTexts(data, "p2"), std::vector<std::string>{"1 request of GET /."});
 }
 
 TEST(Text, HasColoursOnlyWhereTheyAreWanted) {

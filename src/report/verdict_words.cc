@@ -22,6 +22,17 @@ std::string Digits(double value) {
   return text;
 }
 
+// 0: the process has no such part.
+int64_t PartNs(const ReportData& data, std::string_view process, std::string_view part) {
+  const Cells parts(data.Find("window_parts"));
+  for (size_t row = 0; row < parts.rows(); ++row) {
+    if (parts.Text("process", row) == process && parts.Text("part", row) == part) {
+      return parts.Int("wall_ns", row);
+    }
+  }
+  return 0;
+}
+
 std::string RequestsText(const Cells& requests, size_t row) {
   const int64_t count = requests.Int("count", row), open = requests.Int("open", row);
   std::string what(requests.Text("what", row));
@@ -74,7 +85,19 @@ std::vector<std::string> RequestsTexts(const ReportData& data, std::string_view 
   }
   const int64_t more = kinds - static_cast<int64_t>(kMostRequests);
   if (more > 0) out.back() += " " + CountText(more) + " more kinds: table requests.";
+  const int64_t within = PartNs(data, process, "requests");
+  const int64_t whole = within + PartNs(data, process, "between requests");
+  if (!out.empty() && within > 0 && 2 * within < whole) {
+    out.back() += " From the first to the last, requests are under way in " +
+                  analyze::ShareText(static_cast<double>(within) / static_cast<double>(whole)) +
+                  " of the time.";
+  }
   return out;
+}
+
+std::string_view TimeOfVerdict(const ReportData& data, std::string_view process) {
+  if (PartNs(data, process, "steps") > 0) return "the steps";
+  return PartNs(data, process, "requests") > 0 ? "the time with requests" : "the time";
 }
 
 std::string WhoseVerdict(const ReportData& data) {
@@ -102,18 +125,13 @@ std::vector<std::string> FindingsOfSteps(const ReportData& data, std::string_vie
 }
 
 std::string NothingRepeatsText(const ReportData& data, std::string_view process) {
-  const Cells parts(data.Find("window_parts"));
-  for (size_t row = 0; row < parts.rows(); ++row) {
-    if (parts.Text("process", row) != process || parts.Text("part", row) != "whole window")
-      continue;
-    if (!RequestsTexts(data, process).empty()) {
-      return "It works more beside requests than in them. To mark what repeats, call "
-             "crosscut.step() in the loop.";
-    }
-    return "Nothing that repeats was found, neither steps nor requests. To mark it, call "
-           "crosscut.step() in the loop, or handle each request in crosscut.request(name).";
+  if (PartNs(data, process, "whole window") == 0) return "";
+  if (!RequestsTexts(data, process).empty()) {
+    return "It works more beside requests than in them. To mark what repeats, call "
+           "crosscut.step() in the loop.";
   }
-  return "";
+  return "Nothing that repeats was found, neither steps nor requests. To mark it, call "
+         "crosscut.step() in the loop, or handle each request in crosscut.request(name).";
 }
 
 }  // namespace crosscut::report
