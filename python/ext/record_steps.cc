@@ -4,11 +4,14 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <new>
 #include <utility>
+#include <vector>
 
 #include "crosscut/crosscut.h"
 #include "crosscut/ref.h"
@@ -53,7 +56,11 @@ uint32_t FoundKind(const char* name) {
 }
 
 // ---- Steps that are found ----
-constexpr uint32_t kLostAfter = 16;  // steps of others, none of the primary: one becomes primary
+// Of updaters that take turns in one pass, as those of a GAN, one ends the steps: the primary. What
+// makes so many updates in a row has a loop of its own, and each of these is a step.
+constexpr uint32_t kLoop = 3;
+constexpr uint32_t kLongLoop = 8;  // in a row by the primary: then a new one begins a loop, too
+constexpr uint32_t kLost = 16;     // by one that takes turns with others, and none by the primary
 // Steps of an environment without an update that are a step. One is often too short for that: what
 // a processor has learned of the hooks takes it milliseconds to unlearn when they are withdrawn.
 constexpr uint32_t kRollout = 8;
@@ -68,16 +75,29 @@ struct Updater {
   int place = 0;
 };
 
+// An updater that was met: by a weak reference to its object, which is one and the same as long as
+// that lives, and its place.
+using Known = std::pair<PyObject*, int>;
+
+struct Past {
+  uint32_t held = 0;   // its updates that made or found it the primary, when it was that last
+  uint32_t since = 0;  // its updates since the primary's last
+  uint64_t round = 0;  // Finder::round then: `since` is of no other
+};
+
 // One for the process: whichever libraries update models in it, one updater makes its steps.
 struct Finder {
-  PyObject* primary = nullptr;  // a weak reference to that one's object, or null
-  int place = 0;                // in it
-  Sureness sureness = kBatch;   // of the primary
-  uint32_t others = 0;          // updates by others since the primary's last
-  uint64_t next = 0;            // more than the numbers of our steps can be; 0: any
-  unsigned long thread = 0;     // that made the last update
-  uint32_t simulated = 0;       // steps of the environment since then
-  uint32_t lazy = 0;            // updates by what is yet to run, since one that was made
+  std::map<Known, Past> known;
+  size_t sweep_at = 64;        // so many of them: those that are gone are forgotten
+  Known primary = {};          // null: there was none yet
+  Sureness sureness = kBatch;  // of the primary
+  uint64_t round = 0;          // updates of all that were primary
+  unsigned long thread = 0;    // that made the last of them
+  Known last = {};             // whose update was the last one in that thread,
+  uint32_t row = 0;            // and how many were its own, one behind the other
+  uint64_t next = 0;           // more than the numbers of our steps can be; 0: any
+  uint32_t simulated = 0;      // steps of the environment since the last update
+  uint32_t lazy = 0;           // updates by what is yet to run, since one that was made
   // Passes forward since the last run of autograd's engine; batches since a pass.
   std::atomic<uint32_t> forwards{0}, batches{0};
   std::atomic<bool> asks{true};     // false once somebody else says where the steps are
@@ -109,34 +129,67 @@ PyObject* BeginFound(const char* name, std::atomic<uint32_t>* kind) {
   Py_RETURN_NONE;
 }
 
-// Whether an update by `updater` is the primary's, as which it may be taken: where there is none,
-// where that is lost, and in place of a less sure one. -1 with an exception.
-int IsPrimary(Updater updater, Sureness sureness) {
-  Ref primary, reference;
-  bool same = false, stays = false;
-  {
-    const std::lock_guard lock(finder_mutex);
-    primary = Referent(finder.primary);
-    same = primary.get() == updater.object && finder.place == updater.place;
-    const bool other = primary && !same;
-    const bool never = other && sureness < kGuess && sureness < finder.sureness;
-    if (!never) finder.others = same ? 0 : finder.others + 1;
-    stays = never || (other && finder.others < kLostAfter && sureness <= finder.sureness);
+// Forgets what is gone. `swept`: what to let go of where no lock is held.
+void Sweep(std::vector<Ref>* swept) {
+  for (auto at = finder.known.begin(); at != finder.known.end();) {
+    swept->push_back(Referent(at->first.first));
+    if (swept->back() || at->first == finder.primary || at->first == finder.last) {
+      ++at;
+    } else {
+      swept->emplace_back(at->first.first);
+      at = finder.known.erase(at);
+    }
   }
-  if (same || stays) return same ? 1 : 0;
-  reference = Ref(PyWeakref_NewRef(updater.object, nullptr));
+  finder.sweep_at = std::max<size_t>(64, 2 * finder.known.size());
+}
+
+// Whether the update of `key` ends a step, of which `past` tells but for `held`, and Finder::last
+// and row what came before it. `gone`: there is no primary. `is_new`: it is its first.
+bool TakesPlace(const Known& key, const Past& past, Sureness sureness, bool is_new, bool gone) {
+  const bool returns = past.held >= kLoop;
+  if (gone) return is_new || returns || past.since >= kLoop;
+  if (past.since >= kLost || sureness > finder.sureness) return true;
+  // Threads go on beside one another: how their updates follow says nothing.
+  if (sureness < finder.sureness || finder.thread != PyThread_get_thread_ident()) return false;
+  const bool loop_ended = finder.last == finder.primary && finder.row >= kLongLoop;
+  return returns || (is_new && loop_ended) || (finder.last == key && finder.row + 1 >= kLoop);
+}
+
+// Whether an update by `updater` is the primary's, which it may become by it: docs/pytorch.md has
+// the rule. -1 with an exception.
+int IsPrimary(Updater updater, Sureness sureness) {
+  Ref reference(PyWeakref_NewRef(updater.object, nullptr)), primary;
   if (!reference) return -1;
+  std::vector<Ref> swept;
   const std::lock_guard lock(finder_mutex);
-  reference = Ref(std::exchange(finder.primary, reference.release()));
-  finder.place = updater.place;
-  finder.sureness = sureness;
-  finder.others = 0;
+  const Known key = {reference.get(), updater.place};
+  primary = Referent(finder.primary.first);
+  const bool same = key == finder.primary, gone = !primary;
+  if (!same && !gone && sureness < kGuess && sureness < finder.sureness) return 0;
+  const auto [at, is_new] = finder.known.try_emplace(key);
+  if (is_new) {
+    reference.release();
+    if (finder.known.size() >= finder.sweep_at) Sweep(&swept);
+  }
+  Past& past = at->second;
+  past.since = past.round == finder.round ? past.since + 1 : 1;
+  past.round = finder.round;
+  const bool ends = same || TakesPlace(key, past, sureness, is_new, gone);
+  if (ends || finder.thread == PyThread_get_thread_ident()) {
+    finder.row = finder.last == key ? finder.row + 1 : 1;
+    finder.last = key;
+  }
+  if (!ends) return 0;
+  if (!same) finder.sureness = sureness;
+  past.held = same ? past.held + 1 : past.since;
+  finder.primary = key;
+  finder.thread = PyThread_get_thread_ident();
+  ++finder.round;
   return 1;
 }
 
 void Learns() {
   const std::lock_guard lock(finder_mutex);
-  finder.thread = PyThread_get_thread_ident();
   finder.simulated = finder.forwards = finder.batches = 0;
   finder.learns = true;
 }
@@ -180,19 +233,21 @@ PyObject* StepsDeclared(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
-// All but whether somebody else says where the steps are. The weak reference stays.
+// All but whether somebody else says where the steps are. The weak references stay.
 void ForgetFound() {
-  finder.primary = nullptr;
+  finder.known.clear();
+  finder.primary = finder.last = {};
   finder.sureness = kBatch;
   finder.learns = false;
-  finder.next = finder.others = finder.simulated = finder.lazy = 0;
+  finder.next = finder.round = finder.thread = 0;
+  finder.row = finder.simulated = finder.lazy = 0;
   finder.forwards = finder.batches = 0;
 }
 
 PyObject* ForgetUpdates(PyObject*, PyObject*) {
-  Ref primary;
+  std::vector<Ref> known;
   const std::lock_guard lock(finder_mutex);
-  primary = Ref(finder.primary);
+  for (const auto& [key, past] : finder.known) known.emplace_back(key.first);
   ForgetFound();
   finder.asks = true;
   Py_RETURN_NONE;
@@ -221,7 +276,7 @@ constexpr uint32_t kUnled = 4;
 // The primary updater, where it is at least that sure.
 Ref Primary(Sureness least) {
   const std::lock_guard lock(finder_mutex);
-  return Referent(finder.sureness >= least ? finder.primary : nullptr);
+  return Referent(finder.sureness >= least ? finder.primary.first : nullptr);
 }
 
 // Whether the answer is True, asked unseen: 0 or 1; -1 with an exception.
@@ -243,7 +298,7 @@ int IsUnled(Backwards* self) {
   bool ours = false, other = false;
   {
     const std::lock_guard lock(finder_mutex);
-    primary = Referent(finder.primary);
+    primary = Referent(finder.primary.first);
     other = primary && finder.sureness > kBackward;
     ours = primary && !other && finder.sureness >= kGradients;
   }
@@ -473,7 +528,7 @@ PyObject* MakeAnnotations(PyObject*, PyObject* args) {
 PyMethodDef functions[] = {
     {"update_passed", Function(UpdatePassed), METH_FASTCALL,
      "updater, result, failed: it has updated the program's model, unless it failed. The first\n"
-     "updater is the primary one, whose updates end steps, until it is lost."},
+     "updater is the primary one, whose updates end steps, until another takes its place."},
     {"update_guessed", UpdateGuessed, METH_O,
      "updater: it may have. One that certainly did takes its place."},
     {"steps_declared", StepsDeclared, METH_NOARGS, "The program says itself where its steps are."},

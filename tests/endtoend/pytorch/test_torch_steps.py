@@ -1,4 +1,4 @@
-"""Steps of programs that use their gradients themselves: nothing else updates a model in them."""
+"""Steps of programs that use their gradients themselves, and of those with several optimizers."""
 
 import pytest
 from runs import record_script, table
@@ -75,3 +75,31 @@ def test_an_update_that_a_generator_makes_is_one_step(tmp_path, by_hand):
     assert result.returncode == 0, result.stderr
     # Of the first generator nobody knows yet who updates.
     assert len(table(tmp_path / "run", "steps")) == 60 - by_hand
+
+
+SEVERAL = HEAD.replace("for i in range(60):\n", "") + """
+import time
+def update(optimizer):
+    time.sleep(0.002)
+    loss(data()).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+made = [torch.optim.SGD(parameters, 0.1) for _ in range(8)]
+D, G, A = made[:3]
+"""
+
+
+@pytest.mark.parametrize(("body", "steps"), [
+    ("for turn in range(20):\n  for _ in range(12): update((D, G)[turn % 2])", 240),
+    ("for fold in made:\n  for _ in range(20): update(fold)", 160),
+    ("for _ in range(60): update(D), update(G)", 60),
+    ("for _ in range(40): update(D), update(D), update(G)", 80),
+    ("for _ in range(40): update(D), update(G), update(A)", 40),
+], ids=["phases", "folds", "GAN", "critic", "three"])
+def test_updates_of_several_optimizers_are_steps_or_parts_of_one(tmp_path, body, steps):
+    run = tmp_path / "run"
+    result = record_script(run, SEVERAL + body, "--control-steps=0")
+    assert result.returncode == 0, result.stderr
+    assert len(table(run, "steps")) == steps
+    # Of 16 updates in one step, or of none for a while, such a period would be told.
+    assert not [row for row in table(run, "periodic_steps") if row["extra_ns"] > 20_000_000]

@@ -1,5 +1,7 @@
 """Steps and operations that are found by calls, as adapters of compiling frameworks find them."""
 
+import json
+import random
 import subprocess
 import sys
 
@@ -84,7 +86,7 @@ def steps(folder):
     ("for _ in range(10): passed(a), passed(b)", 10),
     ("for _ in range(10): passed(a, None, True)", 0),
     ("for _ in range(4): passed(a)\ndel a\nfor _ in range(4): passed(b)", 8),
-    ("passed(a)\nfor _ in range(20): passed(b)", 1 + 5),
+    ("passed(a)\nfor _ in range(20): passed(b)", 1 + 18),
     ("for _ in range(4): guessed(a)\nfor _ in range(10): passed(b), guessed(a)", 4 + 10),
     ("passed(b)\nfor _ in range(20): guessed(a)", 1 + 5),
     ("for _ in range(5): passed(a)\n_record.forget_updates()\nfor _ in range(5): passed(b)", 10),
@@ -93,6 +95,129 @@ def steps(folder):
 def test_one_updater_of_a_process_makes_its_steps(tmp_path, program, count):
     operations(tmp_path, UPDATERS + program)
     assert [row["step"] for row in steps(tmp_path)] == list(range(count))
+
+
+# Runs schedules of updates, one behind the other: {index of the update: the step that it began}.
+SCHEDULES = UPDATERS + """
+import json
+hooked = []
+_record.set_step_hook(hooked.append)
+def run(schedule):
+    _record.forget_updates()
+    updaters, began = {}, []
+    for index, name in enumerate(schedule):
+        if name.startswith("drop "):
+            updaters.pop(name[5:], None)
+            continue
+        passed(updaters.setdefault(name, Updater()))
+        if hooked:
+            began.append(index)
+            hooked.clear()
+    return began
+print(json.dumps([run(schedule) for schedule in json.load(open(sys.argv[2]))]))
+"""
+
+
+def steps_of(folder, schedules):
+    """The indices of the updates that end a step, by schedule."""
+    script, drawn = folder / "program.py", folder / "schedules.json"
+    script.write_text(HEAD + SCHEDULES)
+    drawn.write_text(json.dumps(schedules))
+    done = subprocess.run([sys.executable, script, folder / "run", drawn], check=True, timeout=60,
+                          env=environment(PYTHONPATH=str(PACKAGE.parent)), stdout=subprocess.PIPE)
+    return json.loads(done.stdout)
+
+
+def as_documented(schedule):
+    """What docs/pytorch.md says of updates in one thread, word by word."""
+    began, before, held, lives = [], [], {}, {}
+    primary, since = None, 0
+    for index, event in enumerate(schedule):
+        if event.startswith("drop "):
+            held.pop(lives.pop(event[5:], None), None)
+            continue
+        one = lives.setdefault(event, index)  # by its first update: another may have its name
+        own = before[len(before) - since:].count(one) + 1
+        again, is_new = held.get(one, 0) >= 3, one not in before
+        if primary not in lives.values():
+            takes = is_new or again or own >= 3
+        else:
+            behind_a_loop = is_new and before[-8:] == [primary] * 8
+            takes = again or behind_a_loop or [*before, one][-3:] == [one] * 3 or own >= 16
+        before.append(one)
+        since += 1
+        if one == primary or takes:
+            held[one] = held[one] + 1 if one == primary else own
+            primary, since = one, 0
+            began.append(index)
+    return began
+
+
+def in_turn(*turns):
+    """in_turn("D", 2, "G", 1) is D D G."""
+    return [name for name, count in zip(turns[::2], turns[1::2]) for _ in range(count)]
+
+
+SAC = in_turn("C", 2) + in_turn("A", 1, "alpha", 1) * 2
+
+
+@pytest.mark.parametrize(("schedule", "count"), [
+    (in_turn("D", 1, "G", 1) * 40, 40),
+    (in_turn("D", 1, "G", 2) * 40, 40),
+    (in_turn("D", 5, "G", 1) * 40, 200),
+    (in_turn("G", 1, "D", 2) * 40, 40),
+    (in_turn("G", 1, "D", 5) * 40, 1 + 3 + 39 * 5),
+    ((in_turn("D", 1, "G", 1) * 4 + ["G"]) * 40, 160),  # one more, of a regularizer
+    (in_turn("D", 40) + in_turn("D", 1, "G", 1) * 40, 80 + 1),  # the first G begins a loop, so far
+    (in_turn("critic", 2, "actor", 1) * 40, 80),
+    (in_turn("critic", 1, "actor", 1, "alpha", 1) * 40, 40),
+    (SAC * 40, 80),
+    ([f"layer {i}" for i in range(30)] * 40, 40),
+    (in_turn("D", 25, "G", 25) * 20, 1000),
+    (in_turn("D", 12, "G", 12) * 20, 480),
+    (in_turn("D", 5, "G", 3) * 20, 160 - 2),  # what the first two of G are is not known yet
+    (in_turn("all", 20) + (in_turn("D", 1, "G", 1) * 20 + in_turn("all", 20)) * 5, 20 + 5 * 40),
+    ([f"fold {i // 60}" for i in range(480)], 480),
+    (sum((in_turn(f"fold {i}", 60, f"drop fold {i}", 1) for i in range(8)), []), 480),
+    (sum((in_turn(f"task {i}", 5, f"drop task {i}", 1, "meta", 1) for i in range(40)), []),
+     5 + 1 + 3 + 38 * 5),
+    (in_turn("D", 1, "G", 1) * 40 + ["drop D"] + in_turn("G", 40), 40 + 39),
+], ids=["GAN", "G twice", "critic", "G first", "G first, critic", "regularized", "D ahead", "TD3",
+        "SAC", "SAC, actor in rows", "by layer", "phases", "short phases", "shortest phases",
+        "phases of a GAN", "folds", "dropped folds", "meta-learning", "D dropped"])
+def test_a_pass_of_several_updaters_is_a_step_and_so_is_each_update_of_a_loop(
+        tmp_path, schedule, count):
+    (began,) = steps_of(tmp_path, [schedule])
+    assert began == as_documented(schedule)
+    assert len(began) == count
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_updaters_make_the_steps_that_the_documentation_says(tmp_path, seed):
+    draw = random.Random(seed)
+
+    def some():
+        names = draw.sample("ABCDE", draw.randrange(1, 4))
+        turns = [part for name in names for part in (name, draw.choice((1, 1, 2, 3, 4, 9, 20)))]
+        drops = [f"drop {name}" for name in names if draw.random() < .1]
+        return in_turn(*turns) * draw.choice((1, 2, 6, 20)) + drops
+
+    schedules = [sum((some() for _ in range(draw.randrange(1, 6))), []) for _ in range(200)]
+    for schedule, began in zip(schedules, steps_of(tmp_path, schedules)):
+        assert began == as_documented(schedule), schedule
+
+
+def test_updates_of_two_threads_are_no_loops(tmp_path):
+    operations(tmp_path, UPDATERS + """
+import threading
+def others():
+    for _ in range(8): passed(b)
+for _ in range(10):
+    passed(a)
+    thread = threading.Thread(target=others)
+    thread.start(), thread.join()
+""")
+    assert len(steps(tmp_path)) == 10
 
 
 def test_a_function_that_traces_an_update_makes_steps_and_others_none(tmp_path):
