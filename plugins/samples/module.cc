@@ -91,9 +91,9 @@ bool TakeTexts(PyObject* tuple, std::vector<std::string>* out) {
 
 bool Parse(PyObject* args, StartArguments* out) {
   int asked = 0;
-  PyObject *here, *folders, *others;
-  if (!PyArg_ParseTuple(args, "ipUO!O!", &out->rate, &asked, &here, &PyTuple_Type, &folders,
-                        &PyTuple_Type, &others)) {
+  PyObject *here, *folders, *others, *program;
+  if (!PyArg_ParseTuple(args, "ipUO!O!U", &out->rate, &asked, &here, &PyTuple_Type, &folders,
+                        &PyTuple_Type, &others, &program)) {
     return false;
   }
   if (out->rate < 1 || out->rate > 1000) {
@@ -103,7 +103,7 @@ bool Parse(PyObject* args, StartArguments* out) {
   out->asked = asked != 0;
   OwnCode& own = out->own;
   return TakeText(here, &own.here) && TakeTexts(folders, &own.folders) &&
-         TakeTexts(others, &own.others);
+         TakeTexts(others, &own.others) && TakeText(program, &own.program);
 }
 
 bool Bring(StartArguments* arguments) {

@@ -38,6 +38,9 @@ Owner OwnCode::OwnerOf(std::string_view path) const {
 }
 
 std::string OwnCode::Shown(std::string_view path) const {
+  if (OwnerOf(path) == Owner::kUnnamed && !program.empty()) {
+    return (program.starts_with('/') ? Shown(program) : program) + "/" + std::string(path);
+  }
   if (path.starts_with('<')) return std::string(path);
   const std::string whole = (std::filesystem::path(here) / path).lexically_normal();
   for (const std::string& folder : folders) {

@@ -18,10 +18,12 @@ struct OwnCode {
   std::vector<std::string> others;   // folders of code that is not the program's
   std::string here;                  // in which this process was started
   std::vector<std::string> folders;  // of the program; one that holds another comes before it
+  std::string program;               // whose code is of no file: its script, or what it is called
 
   Owner OwnerOf(std::string_view path) const;
   // How a file of the program is shown: "models/net.py" below one of `folders`, else its last two
-  // parts.
+  // parts. Code of no file is any program's, so it is shown as a file of its own:
+  // "train.py/<string>" is what train.py generates.
   std::string Shown(std::string_view path) const;
 };
 

@@ -7,7 +7,8 @@ namespace {
 
 const OwnCode kCode = {{"/usr/lib/python3.12", "/opt/crosscut/crosscut", ""},
                        "/home/me/project",
-                       {"/home/me/project", "/srv/scripts"}};
+                       {"/home/me/project", "/srv/scripts"},
+                       ""};
 
 TEST(OwnCode, IsWhatTheInterpreterAndPackagesDoNotHave) {
   for (const char* path :
@@ -37,8 +38,18 @@ TEST(OwnCode, IsShownFromTheFolderOfTheStartOrOfTheScriptOn) {
   EXPECT_EQ(kCode.Shown("models/net.py"), "models/net.py");
   EXPECT_EQ(kCode.Shown("./models/net.py"), "models/net.py");
   EXPECT_EQ(kCode.Shown("../../../srv/scripts/./a/util.py"), "a/util.py");
-  EXPECT_EQ(kCode.Shown("<string>"), "<string>");
-  EXPECT_EQ((OwnCode{{}, "/", {"/"}}.Shown("/app/net.py")), "app/net.py");
+  EXPECT_EQ((OwnCode{{}, "/", {"/"}, ""}.Shown("/app/net.py")), "app/net.py");
+}
+
+TEST(OwnCode, OfNoFileIsShownAsAFileOfItsProgram) {
+  OwnCode code = kCode;
+  EXPECT_EQ(code.Shown("<string>"), "<string>");
+  code.program = "/home/me/project/tools/train.py";
+  EXPECT_EQ(code.Shown("<string>"), "tools/train.py/<string>");
+  EXPECT_EQ(code.Shown("<stdin>"), "tools/train.py/<stdin>");
+  code.program = "python -c import a/b";
+  EXPECT_EQ(code.Shown("<string>"), "python -c import a/b/<string>");
+  EXPECT_EQ(code.Shown("<cell 3>"), "<cell 3>");
 }
 
 TEST(OwnCode, IsShownByItsLastTwoPartsElsewhere) {

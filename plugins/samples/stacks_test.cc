@@ -200,7 +200,7 @@ class Stacks : public testing::Test {
 #endif
   uint32_t own_line_ = 0;
   Part part_ = Part::kWhole;
-  PythonStacks stacks_{OwnCode{{"/lib"}, "/home", {"/home"}}};
+  PythonStacks stacks_{OwnCode{{"/lib"}, "/home", {"/home"}, "/home/run.py"}};
 };
 
 // It has nothing around it any more, and was called by a function.
@@ -312,7 +312,7 @@ TEST_F(Stacks, HaveTheInnermostLineOfTheProgramsOwnCode) {
   EXPECT_EQ(OwnLine(), "nets/net.py:41 main");
   SetLink(&frames[1], nullptr);
   Read(frames);
-  EXPECT_EQ(OwnLine(), "<string>:41 main");
+  EXPECT_EQ(OwnLine(), "run.py/<string>:41 main");
   SetLink(&frames[0], nullptr);
   Read(frames);
   EXPECT_EQ(OwnLine(), "");

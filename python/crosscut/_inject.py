@@ -13,10 +13,10 @@ import time
 
 import crosscut
 from crosscut import _forks, _plugins, _sources
+from crosscut._command_line import code_of, script_of
 
 _record = crosscut._record
 _installed = False
-_CODE_SHOWN = 40  # characters of a program's first line, in its name
 
 
 def install(begun_ns: int = 0) -> None:
@@ -108,38 +108,6 @@ def helper_name(argv: list[str]) -> str:
         if code.startswith(f"from multiprocessing.{helper} import main"):
             return helper
     return ""
-
-
-def script_of(argv: list[str]) -> str:
-    """What a Python runs, from its command line: a script, a module or "" (-c, stdin)."""
-    words = iter(argv[1:])
-    for word in words:
-        if not word.startswith("-") or word == "-":
-            return "" if word == "-" else word
-        if word == "--check-hash-based-pycs":
-            next(words, "")
-        if word.startswith("--"):
-            continue
-        for place, letter in enumerate(word[1:], 2):
-            rest = word[place:]
-            if letter == "c":
-                return ""
-            if letter == "m":
-                return rest or next(words, "")
-            if letter in "WX":
-                if not rest:
-                    next(words, "")
-                break
-    return ""
-
-
-def code_of(argv: list[str]) -> str:
-    """The first line that a Python runs without a script, cut short: "-c CODE" or "-" (stdin)."""
-    for word, code in zip(argv[1:], argv[2:]):
-        if word.startswith("-") and not word.startswith("--") and word.endswith("c"):
-            line = next(filter(None, map(str.strip, code.splitlines())), "")
-            return "-c " + (line if len(line) <= _CODE_SHOWN else line[:_CODE_SHOWN - 3] + "...")
-    return "-"
 
 
 def _state_identity() -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 
 import crosscut
 from crosscut import _forks, _ondemand, _run_folder, _sources, _wrap
-from crosscut._inject import script_of
+from crosscut._command_line import script_of
 from crosscut._names import did_you_mean, keywords_named
 from crosscut._schedule import Schedule
 from crosscut.adapters import notebooks

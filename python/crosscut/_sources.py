@@ -10,6 +10,7 @@ import sys
 
 import crosscut
 from crosscut import _forks, _hooks, _record, _source_state, adapters
+from crosscut._command_line import program_of
 from crosscut._source_state import report_failure, report_missing, wanted
 
 TYPE_CHECKING = False  # this runs at the start of every recorded process: typing is too slow
@@ -167,16 +168,17 @@ def _sample(asked: bool) -> None:
             _record.source_state("samples", "", "off", str(error))
 
 
-def _own_code() -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """The folder in which this process was started, those of the program, and those of code that is
-    not its own."""
+def _own_code() -> tuple[str, tuple[str, ...], tuple[str, ...], str]:
+    """The folder in which this process was started, those of the program, those of code that is not
+    its own, and the program."""
     try:
         here = os.getcwd()
     except OSError:  # it was removed
         here = ""
     # What sysconfig says of the standard library, in a hundredth of the time.
     others = os.path.dirname(os.__file__), os.path.dirname(crosscut.__file__)
-    return here, _folders(here), others
+    program = program_of(list(getattr(sys, "orig_argv", ())))
+    return here, _folders(here), others, program if _is_text(program) else ""
 
 
 def _folders(here: str) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Stacks that samples show, on every CPython that is built for, and what they say of programs."""
 
+import collections
 import csv
 import importlib.util
 import io
@@ -164,7 +165,47 @@ package.work(net.forward)  # its own line
     done = run("crosscut", "record", "-o", out, "--python=samples", "--", sys.executable, "-c",
                "import time; time.sleep(0.3)", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "<string>:1 <module>" in {row["own_line"] for row in table(out, "samples")}
+    assert ("python -c import time; time.sleep(0.3)/<string>:1 <module>" in
+            {row["own_line"] for row in table(out, "samples")})
+
+
+UNNAMED = r"""
+import os, subprocess, sys, threading
+names = {}
+exec("import time\ndef generated(): time.sleep(0.4)", names)
+thread = threading.Thread(target=names["generated"])
+thread.start(), thread.join()
+def python(*arguments, code=None):
+    subprocess.run([sys.executable, *arguments], input=code, text=True, check=True)
+for seconds in (0.4, 0.41, 0.4):
+    python("-c", f"import time; time.sleep({seconds})")
+for seconds in (0.4, 0.41):
+    python("-c", f"import time\ntime.sleep({seconds})")
+    python(code=f"import time; time.sleep({seconds})")
+python("-c", "import os, time\nif os.fork() == 0: time.sleep(0.4)\nelse: os.wait()")
+"""
+
+
+def test_code_of_no_file_is_a_line_of_its_program(tmp_path):
+    (tmp_path / "train.py").write_text(UNNAMED)
+    out, done = record(tmp_path, sys.executable, "train.py", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    seen = collections.defaultdict(set)
+    for row in table(out, "samples"):
+        if row["line"].startswith("<") and row["waits_for"] in ("clock_nanosleep", "wait4"):
+            assert row["own_line"].endswith("/" + row["line"])
+            seen[row["own_line"].removesuffix("/" + row["line"])].add(row["process"])
+    assert len(seen.pop("train.py")) == 1
+    assert len(seen.pop("python -c import time; time.sleep(0.4)")) == 2  # started twice
+    assert len(seen.pop("python -c import time; time.sleep(0.41)")) == 1
+    assert len(seen.pop(next(name for name in seen if "import os" in name))) == 2  # a fork
+    kinds = collections.Counter(re.sub(r"\d+", "N", re.sub(r"\[.{8}]", "[SUM]", name))
+                                for name in seen)
+    assert kinds == {"python -c import time [SUM]": 2, "python - (pid N)": 2}
+    assert {len(processes) for processes in seen.values()} == {1}
+    told = {row["place"] for row in table(out, "places")}
+    assert {f"python -c import time; time.sleep({seconds})/<string>:1 <module>"
+            for seconds in (0.4, 0.41)} <= told
 
 
 DEEP = """
@@ -182,7 +223,9 @@ def test_stacks_deeper_than_what_is_read_are_counted(tmp_path):
     assert done.returncode == 0, done.stderr
     slept = [row for row in table(out, "samples") if row["line"] == "<string>:6 down"]
     count = sum(int(row["count"]) for row in slept)
-    assert count > 0 and {row["own_line"] for row in slept} == {"<string>:6 down"}
+    (own_line,) = {row["own_line"] for row in slept}
+    assert count > 0 and own_line.startswith("python -c import time [")
+    assert own_line.endswith("]/<string>:6 down")
     [gap] = [row["message"] for row in table(out, "gaps") if "deeper" in row["message"]]
     assert f" {count} samples have only the inner part of their Python stack" in gap
 
