@@ -182,20 +182,22 @@ def _own_code() -> tuple[str, tuple[str, ...], tuple[str, ...], str]:
 
 
 def _folders(here: str) -> tuple[str, ...]:
-    """Where the program was started, and where its script is. The first process that runs a script
-    tells them to those that it starts, so that a file has one name in all of them."""
+    """Where the command was started, and this process, and where its script is. The first process
+    that runs a script tells them to those that it starts, so that a file has one name in all of
+    them; what the command alone says ends with a line break."""
     known = os.environ.get("CROSSCUT_FOLDERS")
-    if known:
+    if known and not known.endswith("\n"):
         return tuple(known.split("\n"))
     # The command's: a program may change what it reads as its arguments.
     script = getattr(sys, "argv", None) or [""]
-    folders = {here}
-    if os.path.isfile(script[0]):
+    folders = {here, *(known or "").split("\n")}
+    runs_script = os.path.isfile(script[0])
+    if runs_script:
         path = os.path.abspath(script[0])
         if os.path.dirname(path) != os.path.dirname(sys.executable):  # a launcher's, as torchrun's
             folders |= {os.path.dirname(path), os.path.dirname(os.path.realpath(path))}
     named = tuple(sorted((f for f in folders if f and _is_text(f)), key=len))
-    if known is not None and len(folders) > 1:
+    if known is not None and runs_script:
         os.environ["CROSSCUT_FOLDERS"] = "\n".join(named)
     return named
 

@@ -55,20 +55,20 @@ TEST(Environment, KeepsItsOrderAndTheUsersOwnSettingsAndGetsAPlaceForAllThatCome
   RecordOptions options;
   options.run_dir = "/runs/a";
   options.seed = 5;
+  const std::string folders = "CROSSCUT_FOLDERS=" + fs::current_path().string() + "\n";
   EXPECT_THAT(
       Variables({"A=1", "CROSSCUT_RUN=x", "CROSSCUT_PLUGIN_A=2", "CROSSCUT_PLUGINS=/a.so",
                  "CROSSCUT_DEVICE_TYPE=GPU", "CROSSCUT_TENSORFLOW=1", "CROSSCUT_TENSORFLOW_X=1",
                  "CROSSCUT_=1", "CROSSCUT=1", "XCROSSCUT_A=1", "CROSSCUT_DEVICE=2", "Z="},
                 options, {}),
-      ElementsAre(
-          "A=1", "CROSSCUT_PLUGIN_A=2", "CROSSCUT_PLUGINS=/a.so", "CROSSCUT_DEVICE_TYPE=GPU",
-          "CROSSCUT_TENSORFLOW=1", "CROSSCUT=1", "XCROSSCUT_A=1", "Z=", "CROSSCUT_RUN=/runs/a",
-          "CROSSCUT_SEED=5",
-          "CROSSCUT_FOLDERS=", "CROSSCUT_PARENT=", "CROSSCUT_PLUGINS_COMPLETE=", "CROSSCUT_TOLD="));
+      ElementsAre("A=1", "CROSSCUT_PLUGIN_A=2", "CROSSCUT_PLUGINS=/a.so",
+                  "CROSSCUT_DEVICE_TYPE=GPU", "CROSSCUT_TENSORFLOW=1", "CROSSCUT=1",
+                  "XCROSSCUT_A=1", "Z=", "CROSSCUT_RUN=/runs/a", "CROSSCUT_SEED=5", folders,
+                  "CROSSCUT_PARENT=", "CROSSCUT_PLUGINS_COMPLETE=", "CROSSCUT_TOLD="));
   EXPECT_THAT(Variables({}, options, Whole()),
               ElementsAre("CROSSCUT_RUN=/runs/a", "CROSSCUT_SEED=5", "OPENCL_LAYERS=/p/lib/cl.so",
                           "CROSSCUT_PLUGINS=/p/lib/cl.so:/p/cupti.so", "PYTHONPATH=/p/inject",
-                          "LD_PRELOAD=/p/lib/pre.so", "CROSSCUT_FOLDERS=", "CROSSCUT_PARENT=",
+                          "LD_PRELOAD=/p/lib/pre.so", folders, "CROSSCUT_PARENT=",
                           "CROSSCUT_PLUGINS_COMPLETE=", "CROSSCUT_TENSORFLOW=", "CROSSCUT_TOLD="));
 }
 

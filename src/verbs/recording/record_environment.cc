@@ -203,8 +203,11 @@ void SetStop(const RecordOptions& options, Variables& variables) {
 // adapters/torch.py of python/crosscut) has its place already. A variable that is new may move the
 // C library's table while another thread reads it: a plugin's, OpenMP's.
 void HoldPlaces(Variables& variables) {
-  for (const char* name : {"CROSSCUT_FOLDERS", "CROSSCUT_PARENT", "CROSSCUT_PLUGINS",
-                           "CROSSCUT_PLUGINS_COMPLETE", "CROSSCUT_TENSORFLOW", "CROSSCUT_TOLD"}) {
+  std::error_code error;
+  const std::string here = std::filesystem::current_path(error);
+  variables.Set("CROSSCUT_FOLDERS", here.find('\n') == here.npos ? here + "\n" : "");
+  for (const char* name : {"CROSSCUT_PARENT", "CROSSCUT_PLUGINS", "CROSSCUT_PLUGINS_COMPLETE",
+                           "CROSSCUT_TENSORFLOW", "CROSSCUT_TOLD"}) {
     variables.Set(name, variables.Get(name));
   }
 }

@@ -208,6 +208,22 @@ def test_code_of_no_file_is_a_line_of_its_program(tmp_path):
             for seconds in (0.4, 0.41)} <= told
 
 
+def test_scripts_of_one_name_in_two_folders_are_two(tmp_path):
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "train.py").write_text("import time\ntime.sleep(0.4)\n")
+    (tmp_path / "both.py").write_text(
+        "import subprocess, sys\n"
+        "for name in 'ab': subprocess.run([sys.executable, 'train.py'], cwd=name, check=True)\n")
+    shell = "cd a && $0 train.py; cd ../b && $0 train.py"
+    for command in (("sh", "-c", shell, sys.executable), (sys.executable, "both.py")):
+        out, done = record(tmp_path, *command, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        lines = {row["own_line"] for row in table(out, "samples")}
+        assert {"a/train.py:2 <module>", "b/train.py:2 <module>"} <= lines
+        shutil.rmtree(out)
+
+
 DEEP = """
 import time
 def down(levels):
