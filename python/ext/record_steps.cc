@@ -143,8 +143,8 @@ void Sweep(std::vector<Ref>* swept) {
   finder.sweep_at = std::max<size_t>(64, 2 * finder.known.size());
 }
 
-// Whether the update of `key` ends a step, of which `past` tells but for `held`, and Finder::last
-// and row what came before it. `gone`: there is no primary. `is_new`: it is its first.
+// Whether an update makes `key` the primary, which it is not. Its `past` counts the update,
+// Finder::last and row do not. `gone`: there is no primary. `is_new`: the update is its first.
 bool TakesPlace(const Known& key, const Past& past, Sureness sureness, bool is_new, bool gone) {
   const bool returns = past.held >= kLoop;
   if (gone) return is_new || returns || past.since >= kLoop;
