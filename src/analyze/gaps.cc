@@ -70,35 +70,6 @@ bool ScopesCrossSteps(const trace::Trace& trace, const trace::Track& track,
   return false;
 }
 
-// Sentences that differ only in their process become one, with the number of processes.
-class ByProcess {
- public:
-  explicit ByProcess(const Context& context) : context_(context) {}
-  // `before` and `after` the process that the sentence is about. `after` begins with a space.
-  void Add(uint32_t process, const std::string& before, const std::string& after) {
-    const auto [at, fresh] = index_.try_emplace({before, after}, sentences_.size());
-    if (fresh) sentences_.push_back({before, after, process, 0});
-    ++sentences_[at->second].processes;
-  }
-  void Tell(std::vector<std::string>& out) const {
-    for (const Sentence& s : sentences_) {
-      const std::string title = context_.trace().title({s.first});
-      const std::string many = std::to_string(s.processes) + " processes, such as " + title + ",";
-      out.push_back(s.before + (s.processes == 1 ? title : many) + s.after);
-    }
-  }
-
- private:
-  struct Sentence {
-    std::string before, after;
-    uint32_t first;
-    int64_t processes;
-  };
-  const Context& context_;
-  std::vector<Sentence> sentences_;
-  std::map<std::pair<std::string, std::string>, size_t> index_;  // of `sentences_`
-};
-
 void TellGraphs(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {
   const GraphLaunches& launches = context.Shared<GraphLaunches>();
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
@@ -113,8 +84,8 @@ void TellGraphs(const trace::Trace& trace, const Context& context, std::vector<s
   }
 }
 
-void TellMetrics(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {
-  ByProcess sentences(context);
+void TellMetrics(const trace::Trace& trace, std::vector<std::string>& out) {
+  trace::ByProcess sentences;
   const std::vector<Measured> measured = MeasuredIn(trace);
   for (uint32_t p = 0; p < measured.size(); ++p) {
     if (measured[p].kernels + measured[p].windows == 0) continue;
@@ -122,16 +93,16 @@ void TellMetrics(const trace::Trace& trace, const Context& context, std::vector<
     if (measured[p].kernels != 0) how = ", for which each kernel ran alone";
     if (measured[p].passes > 1)
       how += " and up to " + std::to_string(measured[p].passes) + " times";
-    sentences.Add(p, "Hardware metrics were read in ",
+    sentences.Add(trace.title({p}), "Hardware metrics were read in ",
                   how + ": times of this run are not comparable with those of others.");
   }
-  sentences.Tell(out);
+  sentences.Tell(&out);
 }
 
 // In control steps nothing sees a scope begin. That hides none but those steps' own, unless scopes
 // last over steps.
 void TellScopes(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {
-  ByProcess sentences(context);
+  trace::ByProcess sentences;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const std::vector<trace::Step>& steps = trace.processes[p].steps;
     const auto control = std::count_if(steps.begin(), steps.end(),
@@ -141,11 +112,11 @@ void TellScopes(const trace::Trace& trace, const Context& context, std::vector<s
                            return ScopesCrossSteps(trace, trace.tracks[t], steps);
                          });
     if (!crossed) continue;
-    sentences.Add(p, "Scopes of PyTorch that last over several steps of ",
+    sentences.Add(trace.title({p}), "Scopes of PyTorch that last over several steps of ",
                   " are not seen if they began in a control step (" + std::to_string(control) +
                       (control == 1 ? " step is a control step)." : " steps are control steps)."));
   }
-  sentences.Tell(out);
+  sentences.Tell(&out);
 }
 
 // Probes that are off for the last step stay off: whatever the program does after its loop.
@@ -173,15 +144,15 @@ void TellAfterSteps(const trace::Trace& trace, const Context& context,
 
 void TellCorrection(const trace::Trace& trace, const Context& context,
                     std::vector<std::string>& out) {
-  ByProcess sentences(context);
+  trace::ByProcess sentences;
   for (uint32_t i = 0; i < trace.processes.size(); ++i) {
     if (trace.processes[i].steps.empty() || trace.processes[i].probes.empty()) continue;
     const Inflation& inflation = context.Shared<Accounting>().processes[i].inflation;
     if (inflation.checked) continue;
-    sentences.Add(i, "What recording cost ",
+    sentences.Add(trace.title({i}), "What recording cost ",
                   " is estimated, not checked against control steps (" + inflation.why_not + ").");
   }
-  sentences.Tell(out);
+  sentences.Tell(&out);
 }
 
 }  // namespace
@@ -191,7 +162,7 @@ std::vector<std::string> Gaps(const trace::Trace& trace, const Context& context)
   TellUnmatched(context, out);
   TellLeads(trace, context, out);
   TellGraphs(trace, context, out);
-  TellMetrics(trace, context, out);
+  TellMetrics(trace, out);
   TellScopes(trace, context, out);
   TellAfterSteps(trace, context, out);
   TellCorrection(trace, context, out);

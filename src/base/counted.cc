@@ -3,7 +3,11 @@
 namespace crosscut::base {
 
 std::string Counted(uint64_t count, std::string_view words) {
-  std::string out = std::to_string(count) + " ";
+  return std::to_string(count) + " " + WordsFor(count, words);
+}
+
+std::string WordsFor(uint64_t count, std::string_view words) {
+  std::string out;
   while (!words.empty()) {
     const size_t open = words.find('{');
     const size_t bar = words.find('|', open), close = words.find('}', bar);

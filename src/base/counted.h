@@ -12,4 +12,7 @@ namespace crosscut::base {
 // stand in `words`: a program's names go behind the result, not into it.
 std::string Counted(uint64_t count, std::string_view words);
 
+// `words` for so many things, without the count.
+std::string WordsFor(uint64_t count, std::string_view words);
+
 }  // namespace crosscut::base

@@ -14,6 +14,11 @@ TEST(Counted, TakesTheWordsForOneThingOrForSeveral) {
   EXPECT_EQ(Counted(18446744073709551615U, "{word|words}"), "18446744073709551615 words");
 }
 
+TEST(Counted, WordsComeWithoutTheCount) {
+  EXPECT_EQ(WordsFor(1, "{it is|they are} lost"), "it is lost");
+  EXPECT_EQ(WordsFor(0, "{it is|they are} lost"), "they are lost");
+}
+
 TEST(Counted, LeavesWordsWithoutPairsAsTheyAre) {
   EXPECT_EQ(Counted(1, "left out"), "1 left out");
   EXPECT_EQ(Counted(1, ""), "1 ");

@@ -12,15 +12,15 @@ namespace crosscut::trace {
 namespace {
 
 void TellIncomplete(const Trace& trace, std::vector<std::string>& out) {
+  ByProcess sentences;
   for (uint32_t i = 0; i < trace.processes.size(); ++i) {
     const Process& p = trace.processes[i];
     if (p.complete) continue;
-    std::string text = "Process " + trace.title({i}) + " is incomplete";
-    if (const std::string_view why = trace.text(p.why_incomplete); !why.empty()) {
-      text += ": " + std::string(why);
-    }
-    out.push_back(text + ".");
+    const std::string why(trace.text(p.why_incomplete));
+    sentences.Add(trace.title({i}), "{Process |}", " {is|are} incomplete",
+                  (why.empty() ? "" : ": ") + why + ".");
   }
+  sentences.Tell(&out);
 }
 
 // Sources that a process asked for and did not have, or not whole, and those that it could have had
@@ -215,6 +215,24 @@ void TellOutside(const Trace& trace, const TracksByProcess& tracks, std::vector<
 }
 
 }  // namespace
+
+void ByProcess::Add(const std::string& title, std::string_view before, std::string_view after,
+                    const std::string& told) {
+  Sentence sentence = {title, std::string(before), std::string(after), told, 0};
+  const auto [at, fresh] =
+      index_.try_emplace({sentence.before, sentence.after, told}, sentences_.size());
+  if (fresh) sentences_.push_back(std::move(sentence));
+  ++sentences_[at->second].processes;
+}
+
+void ByProcess::Tell(std::vector<std::string>* out) const {
+  for (const Sentence& s : sentences_) {
+    const std::string many = std::to_string(s.processes) + " processes, such as " + s.first +
+                             (s.after.empty() ? "" : ",");
+    out->push_back(base::WordsFor(s.processes, s.before) + (s.processes == 1 ? s.first : many) +
+                   base::WordsFor(s.processes, s.after) + s.told);
+  }
+}
 
 std::string Seconds(int64_t ns) {
   const std::string ms = std::to_string(1000 + (ns + 500'000) / 1'000'000 % 1000);

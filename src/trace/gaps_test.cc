@@ -42,6 +42,16 @@ TEST(Gaps, ProcessesThatAreIncompleteSayWhy) {
                                        "Process two is incomplete."));
 }
 
+TEST(Gaps, ProcessesThatAreIncompleteForOneReasonAreOneSentenceWhereTheFirstOfThemStands) {
+  EXPECT_THAT(GapsOf("process main pid=1 window=0..9\n"
+                     "process a pid=2 window=0..9 incomplete=\"it {died|dies}\"\n"
+                     "process b pid=3 window=0..9 incomplete=another\n"
+                     "process c pid=4 window=0..9 incomplete=\"it {died|dies}\"\n"
+                     "process d pid=5 window=0..9 incomplete=\"it {died|dies}\"\n"),
+              ElementsAre("3 processes, such as a (pid 2), are incomplete: it {died|dies}.",
+                          "Process b (pid 3) is incomplete: another."));
+}
+
 TEST(Gaps, SourcesThatAreNotOnAreToldOnceForAllThatSayTheSame) {
   EXPECT_THAT(GapsOf("process a pid=1 window=0..9\n"
                      "source cuda 1 failed no driver\nsource torch 1 conflict two of them\n"

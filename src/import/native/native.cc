@@ -17,6 +17,7 @@
 #include "src/import/native/native_events.h"
 #include "src/import/native/native_facts.h"
 #include "src/import/native/native_session.h"
+#include "src/trace/gaps.h"
 
 namespace crosscut::import {
 namespace {
@@ -53,11 +54,13 @@ class NativeImport {
   std::map<std::string, trace::ProcessId, std::less<>> by_key_;
   std::vector<std::pair<trace::ProcessId, std::string>> parent_keys_;
   // A sentence; one about a process ("...: its log is damaged") is put behind what people know it
-  // by, when all are read.
+  // by, when all are read. With a count, its text is that of base::Counted.
   struct Gap {
     std::string text, key;
     trace::ProcessId process = trace::ProcessId::None();
+    uint64_t count = 0;
   };
+  void TellGaps(trace::Trace* trace) const;
   std::vector<Gap> gaps_;
   Cells cells_;                 // of all processes: a forked child runs its parent's
   std::string boot_id_, host_;  // of the first process that states them
@@ -119,11 +122,8 @@ Status NativeImport::TakeProcess(format::ProcessReader* reader) {
   process.clocks.push_back(
       {builder_.Text(ticks.empty() ? "ticks" : ticks), clock.anchors(), clock.error_ns()});
   if (clock.backward() != 0) {
-    gaps_.push_back(
-        {": " +
-             base::Counted(clock.backward(),
-                           "{reading|readings} of its clock ran backward and {was|were} left out."),
-         info.key, id});
+    gaps_.push_back({"{reading|readings} of its clock ran backward and {was|were} left out.",
+                     info.key, id, static_cast<uint64_t>(clock.backward())});
   }
   if (const std::string_view lead = session.Meta("lead_track"); !lead.empty()) {
     uint32_t track = 0;
@@ -206,7 +206,7 @@ void NativeImport::TellDamage(const format::ProcessReader& reader, const NativeE
   }
   const auto gap = [&](uint64_t count, const char* what) {
     if (count == 0) return;
-    gaps_.push_back({": " + base::Counted(count, what), reader.info().key, process});
+    gaps_.push_back({what, reader.info().key, process, count});
   };
   gap(events.unseen_frees(),
       "{block of memory was|blocks of memory were} freed unseen: {it counts|they count} as freed "
@@ -293,6 +293,23 @@ void NativeImport::TellNotes() {
   gaps_.insert(gaps_.begin(), notes.begin(), notes.end());
 }
 
+void NativeImport::TellGaps(trace::Trace* trace) const {
+  std::map<std::string_view, uint64_t> counts;  // of all processes, by text
+  for (const Gap& gap : gaps_) counts[gap.text] += gap.count;
+  trace::ByProcess sentences;
+  for (const Gap& gap : gaps_) {
+    const std::string who = gap.process.valid() ? trace->title(gap.process) : gap.key;
+    const std::string text =
+        gap.count == 0 ? gap.text : ": " + base::Counted(counts[gap.text], gap.text);
+    if (who.empty()) {
+      trace->gaps.push_back(text);
+    } else {
+      sentences.Add(who, "{Process |}", "", text);
+    }
+  }
+  sentences.Tell(&trace->gaps);
+}
+
 Result<trace::Trace> NativeImport::Finish(const format::RunReader& run) {
   LinkParents();
   FindReplaced();
@@ -303,10 +320,7 @@ Result<trace::Trace> NativeImport::Finish(const format::RunReader& run) {
   trace::Trace trace = builder_.Finish();
   NameRanks(&trace);
   if (std::string told = ExplainWorkers(&trace); !told.empty()) trace.gaps.push_back(told);
-  for (const Gap& gap : gaps_) {
-    const std::string who = gap.process.valid() ? trace.title(gap.process) : gap.key;
-    trace.gaps.push_back((who.empty() ? "" : "Process " + who) + gap.text);
-  }
+  TellGaps(&trace);
   trace.damaged = damaged_;
   trace.realtime_offset_ns = realtime_offset_ns_;
   if (!run.run_json().empty() && !FillRun(run.run_json(), &trace)) {

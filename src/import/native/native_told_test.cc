@@ -73,6 +73,20 @@ TEST_F(Native, TellsOfNamesThatWereCutOrForWhichThereWasNoRoom) {
           "Process p1-1 (pid 4000001): 1 name could not be kept."));
 }
 
+TEST_F(Native, TellsOnceWhatIsMissingFromSeveralProcessesWithItsSum) {
+  for (const char* key : {"p1-1", "p2-2", "p3-3"}) {
+    Words session = Session();
+    session.Name(0x100, std::string(format::kMaxTextBytes - 9, 'x') + "...[cut]");
+    if (key[1] != '2') session.Name(0xffffffff, "beyond");
+    session.At(900, format::kStop, {format::kStopExit});
+    Write(key, session, {});
+  }
+  EXPECT_THAT(Read().gaps,
+              ElementsAre("3 processes, such as p1-1 (pid 4000001): 3 names were longer than 1 MiB "
+                          "and are cut.",
+                          "2 processes, such as p1-1 (pid 4000001): 2 names could not be kept."));
+}
+
 TEST_F(Native, TellsOfProcessesThatCouldNotBeRecorded) {
   std::ofstream(dir_ / "note-12.txt") << "process 12 is not recorded: Python 2.7\nmore\n";
   std::ofstream(dir_ / "note-13.txt") << "";
