@@ -206,7 +206,8 @@ constexpr Rule kRules[] = {
     {"time", kFunctions, "time", "time", kIdle, "sleep"},
     {"_thread", kMethods, "_thread.allocate_lock()", "threading.Lock", kIdle,
      "acquire acquire_lock __enter__"},
-    {"_thread", kMethods, "_thread.RLock", "threading.RLock", kIdle, "acquire __enter__"},
+    {"_thread", kMethods, "_thread.RLock", "threading.RLock", kIdle,
+     "acquire __enter__ _acquire_restore"},  // the last: a Condition's wait, once it is notified
     {"_thread", kMethods, "_thread._ThreadHandle", "threading.Thread", kIdle, "join",
      CROSSCUT_WAITS},
     {"_queue", kMethods, "_queue.SimpleQueue", "queue.SimpleQueue", kIdle, "get"},

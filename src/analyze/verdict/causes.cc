@@ -20,6 +20,7 @@
 #include "src/analyze/verdict/idle_threads.h"
 #include "src/analyze/verdict/lead_states.h"
 #include "src/analyze/verdict/lead_time.h"
+#include "src/analyze/verdict/lock_holders.h"
 #include "src/analyze/verdict/native_code.h"
 #include "src/analyze/verdict/process_lines.h"
 #include "src/analyze/verdict/walks_share.h"
@@ -106,8 +107,8 @@ class Walk {
   std::map<uint32_t, std::vector<trace::Interval>> waited_for_;
   std::map<Cause, std::vector<trace::Interval>> of_devices_;  // when their work is the cause
   // Of each cause, where the lead was seen waiting for a lock, compiling, and waiting for a file;
-  // and of its waits, running.
-  std::array<LeadTime, kCauses> locked_, compiling_, for_file_, running_;
+  // of its waits, running; and where it awaited a thread in a call that no span tells.
+  std::array<LeadTime, kCauses> locked_, compiling_, for_file_, running_, awaiting_;
   std::array<Told, kCauses> holders_;  // of the GIL in samples of locked_ that know one
   LeadTime written_;  // what seemed to go into a file, and went into a pipe or a socket
   // Of Python: the interpreter, and native code.
@@ -122,6 +123,7 @@ class Walk {
   AwaitedThreads awaited_;
   IdleThreads idle_;
   GilWaits gil_;
+  LockHolders holders_of_locks_;
   bool is_known_ = false;                    // what the lead's stretch that came last was
   std::vector<trace::Interval> awaits_now_;  // of the moment that goes on: it awaits a thread
   CalledBack called_back_;
@@ -143,7 +145,8 @@ Walk::Walk(const Context& context, uint32_t process, const WalksShare& shared, P
       others_work_(context, process),
       rank_waits_(shared.rank_waits[process]),
       lines_(context, {process}),
-      idle_(context) {
+      idle_(context),
+      holders_of_locks_(context, process) {
   out_->part = events_.told;
   TakeSamples(context);
 }
@@ -342,11 +345,13 @@ void Walk::AddLeads(const Moment& now, const LineStretch& at, const LeadPiece& p
   }
   if (now.cause == Cause::kLock) {
     const bool span = doing == Doing::kAwaitingThread || doing == Doing::kSelecting;
-    const bool awaits = span || (at.sample != nullptr && at.sample->awaits_thread);
+    const bool awaits =
+        span || (doing != Doing::kAwaitingLock && at.sample != nullptr && at.sample->awaits_thread);
     const bool future = at.sample != nullptr && at.sample->awaits_future;
     const int64_t covers_ns = at.sample == nullptr ? 0 : at.sample->covers_ns;
     awaited_.AddLead(BehindLead(now.layers), {awaits, future, span, covers_ns}, piece);
     if (awaits) Extend(piece.time, &awaits_now_);
+    if (!awaits && at.sample != nullptr) holders_of_locks_.Add(*at.sample, piece);
   }
   if (at.sample == nullptr) return;
   const ThreadSample& sample = *at.sample;
@@ -356,7 +361,8 @@ void Walk::AddLeads(const Moment& now, const LineStretch& at, const LeadPiece& p
     ++run_delay_samples_;
   }
   const bool may_split = std::ranges::find(kSplit, now.cause) != kSplit.end();
-  if (may_split && sample.locked && !sample.compiles && piece.blamed.samples > 0) gil_.Look(sample);
+  const bool may_lack_gil = sample.locked && !sample.awaits_thread && !sample.compiles;
+  if (may_split && may_lack_gil && piece.blamed.samples > 0) gil_.Look(sample);
   // The first of these that fits: what is moved to one cause is no other's.
   if (sample.compiles && now.cause != Cause::kWaiting) {
     compiling_[cause].Add(piece);
@@ -371,6 +377,8 @@ void Walk::AddLeads(const Moment& now, const LineStretch& at, const LeadPiece& p
     written_.Add(piece);
   } else if (sample.awaits_file && may_split) {
     for_file_[cause].Add(piece);
+  } else if (sample.locked && sample.awaits_thread) {
+    awaiting_[cause].Add(piece);
   } else if (sample.locked) {
     locked_[cause].Add(piece);
     const Line* const holder = gil_.HolderAt(sample);
@@ -396,6 +404,7 @@ void Walk::AddWaited(const Moment& now) {
 // processor is told beside the causes: it makes all of them longer, and is none.
 void Walk::SplitBySamples() {
   SplitOff(compiling_, Cause::kCompilation);
+  SplitOff(awaiting_, Cause::kLock);
   SplitFiles();
   SplitCalledBack();
   int64_t locked = 0;
@@ -485,8 +494,11 @@ void Walk::SplitPython() {
   Move(native, Cause::kPython, Cause::kNative);
 }
 
-// What the lead waited for as if for a lock, and was another thread's work.
+// What the lead waited for as if for a lock, and was another thread's work; and who had the lock.
 void Walk::SplitLocks() {
+  const LeadTime& held = holders_of_locks_.lead();
+  if (IsEnough(held, Cause::kLock))
+    Move(held, Cause::kLock, Cause::kLock, holders_of_locks_.lines());
   for (size_t behind = 0; behind < kCauses; ++behind) {
     const auto moved = awaited_.Move(static_cast<Cause>(behind));
     if (moved.to == Cause::kLock) continue;

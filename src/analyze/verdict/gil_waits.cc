@@ -2,18 +2,18 @@
 
 #include <algorithm>
 
+#include "src/analyze/verdict/looks.h"
+
 namespace crosscut::analyze {
 namespace {
 
-// Threads are looked at one after the other: so far apart at most are two of one look.
-constexpr int64_t kOneLookNs = 5'000'000;
 // Fewer looks tell nothing of those in which a thread was not looked at.
 constexpr int64_t kFewestLooks = 3;
 
 // Operators and native code may wait for threads of their own, and so may who loads data or
 // simulates.
 bool MayTell(Cause cause, Doing doing, const ThreadSample& lead) {
-  if (doing == Doing::kLocking || doing == Doing::kAwaitingThread) return false;
+  if (WaitsForThreads(doing)) return false;
   if (cause == Cause::kWaiting || cause == Cause::kOtherProcess) return lead.locked || lead.runs;
   return lead.locked && (cause == Cause::kPython || cause == Cause::kDisk);
 }
@@ -42,23 +42,6 @@ void GilWaits::Sort() {
   }
   std::sort(first_ns_.begin(), first_ns_.end());
   std::sort(last_ns_.begin(), last_ns_.end());
-}
-
-// What a sample covers reaches back to the look before: less than half of that lies between two
-// samples of one look.
-template <class Visit>
-void GilWaits::ForEachOfLook(const std::vector<Holder>& seen, const ThreadSample& lead,
-                             Visit visit) {
-  const auto next = std::lower_bound(seen.begin(), seen.end(), lead.at_ns,
-                                     [](const Holder& a, int64_t at) { return a.at_ns < at; });
-  for (auto at = next; at != seen.end() && at->at_ns - lead.at_ns <= kOneLookNs; ++at) {
-    const int64_t behind = at->at_ns - lead.at_ns;
-    if (behind <= at->covers_ns / 2 && !visit(*at, behind)) break;
-  }
-  const int64_t back = std::min(kOneLookNs, lead.covers_ns / 2);
-  for (auto at = next; at != seen.begin() && lead.at_ns - (at - 1)->at_ns <= back; --at) {
-    if (!visit(*(at - 1), lead.at_ns - (at - 1)->at_ns)) break;
-  }
 }
 
 const GilWaits::Holder* GilWaits::NearestOf(const std::vector<Holder>& seen,

@@ -52,11 +52,8 @@ class GilWaits {
     int64_t at_ns, covers_ns;
     Line line;
   };
-  // Calls visit(one, how far away) for those of one look with the lead's, behind it and then before
-  // it, the nearest first on either side, until that says false. Requires: they are sorted.
-  template <class Visit>
-  static void ForEachOfLook(const std::vector<Holder>& seen, const ThreadSample& lead, Visit visit);
-  // The nearest of these; null: there is none.
+  // The nearest of these of one look with the lead's; null: there is none. Requires: they are
+  // sorted.
   static const Holder* NearestOf(const std::vector<Holder>& seen, const ThreadSample& lead);
 
   std::vector<Holder> holders_, may_hold_, known_;

@@ -59,7 +59,7 @@ Cause CauseOnHost(LayerSet layers, const LeadStretch& lead, Purpose purpose, Rel
   if (works) return CauseOfWork(lead.layer, lead.doing);
   if (lead.doing == Doing::kPreempted) return Cause::kPreemption;
   if (lead.doing == Doing::kSleeping) return Cause::kWaiting;
-  if (lead.doing == Doing::kLocking || lead.doing == Doing::kAwaitingThread) return Cause::kLock;
+  if (WaitsForThreads(lead.doing)) return Cause::kLock;
   if (lead.doing == Doing::kAwaitingProcess) return Cause::kOtherProcess;
   if (lead.doing == Doing::kSelecting) {
     if (work != 0 && !relatives.child) return Cause::kLock;

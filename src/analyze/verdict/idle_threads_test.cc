@@ -52,7 +52,7 @@ TEST(IdleThreads, WhoWakesTheLeadIsWhatItWaitsFor) {
   EXPECT_EQ(WhileOneSleeps(lock, wait, 1), "waiting a.py:5 nap") << "it works at its end";
   EXPECT_EQ(WhileOneSleeps("socket.recv", ";socket.py:7 readinto", 1), "waiting a.py:5 nap");
   EXPECT_EQ(WhileOneSleeps(lock, wait, 1, "a.py:4 work", "recvfrom"), "other-process a.py:5 nap");
-  EXPECT_EQ(WhileOneSleeps(lock, "", 1), "lock a.py:1 main") << "of a lock others leave it";
+  EXPECT_EQ(WhileOneSleeps(lock, "", 1), "lock a.py:5 nap") << "who leaves a lock had it";
   const std::string starts = ";threading.py:964 Thread.start;threading.py:629 Event.wait";
   EXPECT_EQ(WhileOneSleeps(lock, starts + wait, 1), "waiting a.py:1 main") << "for one to begin";
 }

@@ -26,6 +26,7 @@ constexpr Rule kRules[] = {
     {Doing::kCompiling, Layer::kNone, "clBuildProgram"},
     {Doing::kPreempted, Layer::kIdle, "(no processor)", Rule::kWhole},
     {Doing::kSleeping, Layer::kIdle, "time.sleep", Rule::kWhole},
+    {Doing::kAwaitingLock, Layer::kIdle, "threading.RLock."},
     {Doing::kLocking, Layer::kIdle, "threading."},
     {Doing::kAwaitingThread, Layer::kIdle, "queue."},
     {Doing::kAwaitingProcess, Layer::kIdle, "fcntl."},  // locks of files, which processes share

@@ -18,6 +18,7 @@ enum class Doing : uint8_t {
   kPreempted,        // is ready, and has no processor
   kSleeping,         // because the program asked for it
   kLocking,          // waits for a lock, which is how Python waits for threads, too
+  kAwaitingLock,     // waits for a lock that Python has for nothing else
   kAwaitingThread,   // waits for what another thread puts into a queue
   kAwaitingProcess,  // waits for what another process sends, or for its end
   kSelecting,        // waits for any of several files, or for its own threads to wake it by one;
@@ -28,6 +29,12 @@ enum class Doing : uint8_t {
   kCopying,          // asks for a copy to or from a device and waits for it
   kAllocating,       // memory of a device
 };
+
+// Whether who does that waits for threads of its own process.
+inline bool WaitsForThreads(Doing doing) {
+  return doing == Doing::kLocking || doing == Doing::kAwaitingLock ||
+         doing == Doing::kAwaitingThread;
+}
 
 // What a span of that name and layer does.
 Doing DoingOf(std::string_view name, trace::Layer layer);

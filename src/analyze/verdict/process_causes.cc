@@ -35,8 +35,6 @@ void ProcessCauses::Move(const LeadTime& part, Cause from, Cause to, const Blame
   target.samples += part.all.samples;
   source.TakeLines(part);
   target.PutDown(part, to_lines);
-  // The lead was in none of what took most of it.
-  if (2 * part.all.ns > target.ns) target.names.clear();
   for (const auto& [line, time] : part.lines) {
     for (const auto& [name, ns] : time.names) source.names[name] -= ns;
     for (const auto& [operation, ns] : time.operations) {
@@ -48,6 +46,8 @@ void ProcessCauses::Move(const LeadTime& part, Cause from, Cause to, const Blame
       steps[step][static_cast<size_t>(to)] += ns;
     }
   }
+  // The lead was in none of what took most of it.
+  if (2 * part.all.ns > target.ns) target.names.clear();
 }
 
 }  // namespace crosscut::analyze
