@@ -303,8 +303,9 @@ TEST(Verdict, ALockOfTheProgramsIsNotToldToBeTheGil) {
     lead += SampleAt(ms(at), ms(20), locks ? "a.py:1 main" : "a.py:2 main",
                      "arg \"Waits for\" futex\n");
     if (locks) continue;
-    holder += SampleAt(ms(at + 1), ms(20), "h.py:" + std::to_string(at / 20 % 3) + " hold",
-                       "arg \"Holds the GIL\" 1\n");
+    const std::string one = std::to_string(at / 20 % 3);  // functions are no loop
+    holder +=
+        SampleAt(ms(at + 1), ms(20), "h.py:" + one + " hold" + one, "arg \"Holds the GIL\" 1\n");
   }
   const Table table = Compute(Parse("process train window=0..1000000000\n"
                                     "thread main base=python main lead\n" +

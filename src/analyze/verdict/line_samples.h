@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <map>
-#include <utility>
 #include <vector>
 
 #include "src/analyze/context.h"
@@ -16,7 +15,14 @@ class LineSamples {
  public:
   struct OfLine {
     enum class In : uint8_t { kNotKnown, kTurns, kAlone };  // kAlone: in what stands for itself
-    std::vector<std::pair<int64_t, In>> seen;               // when, and in what
+    struct Seen {
+      int64_t at_ns;
+      uint32_t thread;  // its track
+      In in;
+    };
+    std::vector<Seen> seen;
+    // Of them: it ran Python, or it did anything else; who waits by a lock may wait for the GIL.
+    int64_t in_python = 0, elsewhere = 0;
     std::map<uint32_t, int64_t> covered_ns;  // in the part that is told, by StringId of the stack
   };
 

@@ -75,6 +75,7 @@ PlacePairs ByPlace(std::vector<Meeting> meetings) {
 bool ChangesByDistance(const std::vector<Meeting>& meetings) {
   std::vector<std::pair<int64_t, bool>> pairs;
   for (size_t i = 1; i < meetings.size(); ++i) {
+    if (meetings[i].thread != meetings[i - 1].thread) continue;
     pairs.emplace_back(meetings[i].at_ns - meetings[i - 1].at_ns,
                        meetings[i].second != meetings[i - 1].second);
   }
@@ -102,19 +103,32 @@ bool ChangesByDistance(const std::vector<Meeting>& meetings) {
   return std::cbrt(squares / freedom) - (1 - variance) > kByDistance * std::sqrt(variance);
 }
 
+// Threads that were seen at one of the lines alone say nothing.
+bool TakeTurnsWithoutSteps(const std::vector<Meeting>& meetings) {
+  double firsts = 0, seconds = 0, changes = 0, chance = 0;
+  for (size_t begin = 0, end; begin < meetings.size(); begin = end) {
+    double of_first = 0, of_second = 0, changed = 0;
+    for (end = begin; end < meetings.size() && meetings[end].thread == meetings[begin].thread;
+         ++end) {
+      (meetings[end].second ? of_second : of_first) += 1;
+      changed += end > begin && meetings[end].second != meetings[end - 1].second;
+    }
+    if (of_first == 0 || of_second == 0) continue;
+    firsts += of_first;
+    seconds += of_second;
+    changes += changed;
+    chance += 2 * of_first * of_second / (of_first + of_second);
+  }
+  if (std::min(firsts, seconds) < kFewest) return false;
+  const double least = chance - kMostDeviations * std::sqrt(chance);
+  return changes >= std::max(kLeastChanges * chance, least) && !ChangesByDistance(meetings);
+}
+
 }  // namespace
 
 bool TakeTurns(const std::vector<Meeting>& meetings) {
-  double firsts = 0, seconds = 0, changes = 0;
-  for (size_t i = 0; i < meetings.size(); ++i) {
-    (meetings[i].second ? seconds : firsts) += 1;
-    changes += i > 0 && meetings[i].second != meetings[i - 1].second;
-  }
-  if (std::min(firsts, seconds) < kFewest) return false;
   if (std::all_of(meetings.begin(), meetings.end(), [](const auto& m) { return m.step < 0; })) {
-    const double chance = 2 * firsts * seconds / (firsts + seconds);
-    const double least = chance - kMostDeviations * std::sqrt(chance);
-    return changes >= std::max(kLeastChanges * chance, least) && !ChangesByDistance(meetings);
+    return TakeTurnsWithoutSteps(meetings);
   }
   const PlacePairs by_place = ByPlace(meetings);
   if (std::min(by_place.firsts, by_place.seconds) < kFewest) return false;

@@ -138,15 +138,20 @@ class Maker {
   }
 
   struct Seen {
-    std::vector<std::pair<int64_t, Meeting>> at;
-    int64_t alone = 0, turns = 0;  // of them, LineSamples::OfLine::In
+    std::vector<Meeting> at;
+    // Of them, as in LineSamples::OfLine.
+    int64_t alone = 0, turns = 0, in_python = 0, elsewhere = 0;
   };
   Seen SeenAt(const Place& place) const {
     Seen out;
     place.ForEachLine([&](const Line& line) {
       samples_.ForEach(process_, line, [&](const LineSamples::OfLine& of_line) {
-        for (const auto& [at_ns, in] : of_line.seen) {
-          out.at.emplace_back(at_ns, MeetingAt(at_ns));
+        out.in_python += of_line.in_python;
+        out.elsewhere += of_line.elsewhere;
+        for (const auto& [at_ns, thread, in] : of_line.seen) {
+          out.at.push_back(MeetingAt(at_ns));
+          out.at.back().at_ns = at_ns;
+          out.at.back().thread = thread;
           out.alone += in == LineSamples::OfLine::In::kAlone;
           out.turns += in == LineSamples::OfLine::In::kTurns;
         }
@@ -155,36 +160,31 @@ class Maker {
     return out;
   }
 
-  // Calls tell lines apart that make them, and so do loops within one.
-  static bool MayTakeTurns(const Seen& a, const Seen& b) {
+  bool has_steps() const { return causes_.part == WindowPart::kSteps; }
+
+  // Calls tell lines apart that make them, and so do loops within one. Without steps the loop may
+  // be the program's own, so only what is Python alone is joined, whoever runs it.
+  bool MayTakeTurns(const Seen& a, const Seen& b) const {
     for (const Seen* seen : {&a, &b}) {
       if (seen->alone > seen->turns) return false;
+      if (!has_steps() && seen->in_python <= seen->elsewhere) return false;
     }
-    return TakeTurns(MeetingsOf(a, b));
+    std::vector<Meeting> all = a.at;
+    for (const Meeting& meeting : b.at) {
+      all.push_back(meeting);
+      all.back().second = true;
+    }
+    std::sort(all.begin(), all.end(), [this](const Meeting& x, const Meeting& y) {
+      if (!has_steps() && x.thread != y.thread) return x.thread < y.thread;
+      return x.at_ns < y.at_ns;
+    });
+    return TakeTurns(all);
   }
 
-  static std::vector<Meeting> MeetingsOf(const Seen& a, const Seen& b) {
-    std::vector<std::pair<int64_t, Meeting>> all = a.at;
-    for (const auto& seen : b.at) {
-      all.push_back(seen);
-      all.back().second.second = true;
-    }
-    std::sort(all.begin(), all.end(),
-              [](const auto& x, const auto& y) { return x.first < y.first; });
-    std::vector<Meeting> out;
-    for (const auto& [at_ns, meeting] : all) {
-      out.push_back(meeting);
-      out.back().at_ns = at_ns;
-    }
-    return out;
-  }
-
-  // Operators are the program's purpose, and each has a line of its own. Without steps the loop may
-  // be the program's own, so only what is Python alone is joined.
+  // Operators are the program's purpose, and each has a line of its own.
   bool MayBeOfLoop(const Place& place) const {
-    if (place.line.kind != LineKind::kOwn || ShareOf(place) < kLeast) return false;
-    const Cause cause = place.cause();
-    return causes_.part == WindowPart::kSteps ? !IsPurpose(cause) : cause == Cause::kPython;
+    return place.line.kind == LineKind::kOwn && ShareOf(place) >= kLeast &&
+           !IsPurpose(place.cause());
   }
 
   static void Join(const Place& other, Place* place) {
