@@ -203,6 +203,7 @@ constexpr Rule kRules[] = {
     {"ray._raylet", kMethods, "ray._raylet.GcsLogSubscriber", "ray.GcsLogSubscriber", kIdle,
      "poll"},
 
+    {"gc", kFunctions, "gc", "gc", CROSSCUT_PYTHON, "collect"},
     {"time", kFunctions, "time", "time", kIdle, "sleep"},
     {"_thread", kMethods, "_thread.allocate_lock()", "threading.Lock", kIdle,
      "acquire acquire_lock __enter__"},

@@ -20,6 +20,7 @@ struct Rule {
 // those of CUDA, HIP and OpenCL.
 constexpr Rule kRules[] = {
     {Doing::kCollecting, Layer::kNone, "garbage collection"},
+    {Doing::kCollecting, Layer::kNone, kAskedCollection, Rule::kWhole},
     {Doing::kCompiling, Layer::kNone, "compile_fx"},
     {Doing::kCompiling, Layer::kNone, "jax.Client.compile"},
     {Doing::kCompiling, Layer::kNone, "backend_compile"},
@@ -115,7 +116,7 @@ void LeadCursor::Enter(Open* open, const Open& around) const {
   open->operation = name.kind == trace::Kind::kOperation ? open->span : around.operation;
   if (around.layer == Layer::kOverhead) return;
   const bool layered = trace::HasLayer(name);
-  if (layered) open->name = open->span;
+  if (layered && around.doing != Doing::kCollecting) open->name = open->span;
   const Doing doing = doing_[open->span.value];
   if (!Covers(open->doing) && (layered || doing != Doing::kNothing)) open->doing = doing;
 }

@@ -39,12 +39,17 @@ inline bool WaitsForThreads(Doing doing) {
 // What a span of that name and layer does.
 Doing DoingOf(std::string_view name, trace::Layer layer);
 
+// The call by which a program asks for a collection: of others a span has another name.
+inline constexpr std::string_view kAskedCollection = "gc.collect";
+
 // From `begin_ns` to `end_ns` the track is in one state.
 struct LeadStretch {
   int64_t begin_ns = 0, end_ns = 0;
   trace::Layer layer = trace::Layer::kNone;  // in force: docs/accounting.md, 2
   Doing doing = Doing::kNothing;
-  trace::NameId name;       // of the span whose layer that is; none where it is the base's
+  // Of the span whose layer that is, or of a collection of garbage around it; none where that is
+  // the base's.
+  trace::NameId name;
   trace::NameId operation;  // the innermost; none: there is none
 };
 

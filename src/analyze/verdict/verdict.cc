@@ -14,6 +14,7 @@
 #include "src/analyze/intervals.h"
 #include "src/analyze/verdict/causes.h"
 #include "src/analyze/verdict/lasting.h"
+#include "src/analyze/verdict/lead_states.h"
 #include "src/analyze/verdict/places.h"
 #include "src/analyze/verdict/rules.h"
 #include "src/analyze/verdict/tables.h"
@@ -35,6 +36,10 @@ constexpr double kWorthTelling = 0.02;  // of the steps, at other lines that a p
 constexpr char kWherePythonAloneIsSampled[] =
     "do this work once, in native code, or outside the loop. Native code that keeps the GIL counts "
     "as Python where nothing wraps it: --python=samples tells them apart";
+
+constexpr char kWhereTheProgramCollects[] =
+    "call gc.collect() less often, as Python collects by itself, or gc.freeze() what lives on "
+    "before the loop";
 
 constexpr char kWhereSimulatorsRunAlready[] =
     "make this line cheaper: simulators run in parallel already, and each step waits for the "
@@ -447,6 +452,10 @@ Row Verdicts::RowOf(uint32_t process, const Subject& subject, int64_t rank) cons
   const CauseSum& sum = causes.causes[static_cast<size_t>(cause)];
   if (cause == Cause::kPython && sum.samples > 0 && !causes.knows_native) {
     row.action = kWherePythonAloneIsSampled;
+  }
+  if (cause == Cause::kGc) {
+    const Top top = TopName(subject.place == nullptr ? sum : SumAt(causes, *subject.place, cause));
+    if (top.name == kAskedCollection && top.part >= 0.5) row.action = kWhereTheProgramCollects;
   }
   std::string slowest;
   if (cause == Cause::kSimulator) {

@@ -376,6 +376,21 @@ TEST(Verdict, WhatGarbageCollectionAndCompilersCallIsTheirs) {
             "gc");
 }
 
+// Thresholds of what Python does by itself change nothing of what the program asks for.
+TEST(Verdict, OfCollectionsThatTheProgramAsksForTheAdviceIsToAskLess) {
+  const auto action = [](const std::string& around, const std::string& other) {
+    return Compute(Parse("process train pid=7 window=0..1000\n"
+                         "thread main tid=7 base=python main lead\n" +
+                         around + "span \"garbage collection, generation 2\" 10 600 python\n" +
+                         "span io.FileIO.write 100 300 native\n" + other),
+                   "verdict")
+        .texts("action")[0];
+  };
+  const std::string asked = "span gc.collect 0 610 python\n";
+  EXPECT_TRUE(action(asked, "").starts_with("call gc.collect() less often")) << action(asked, "");
+  EXPECT_TRUE(action("", "").starts_with("make fewer containers")) << action("", "");
+}
+
 TEST(Verdict, ADeviceBoundsWhereverItWorksAndGainsOnlyWhatTheHostDoesNotHide) {
   const Table table = Compute(Parse(R"(process train pid=7 window=0..1000
 thread main tid=7 main lead
