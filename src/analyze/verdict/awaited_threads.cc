@@ -31,10 +31,10 @@ void AwaitedThreads::AddOther(Cause behind, const ThreadSample& other, bool has_
   const bool at_line = IsOwnLine(other.line.kind);
   Behind& sum = of(behind);
   sum.others_awaiting_child += other.awaits_process && has_child;
-  // Who hands work over may be between a wait and the GIL.
-  if (other.runs && (at_line || other.knows_native)) {
-    sum.others_in_native += other.code == Code::kNative;
-    sum.others_in_interpreter += other.code == Code::kInterpreter;
+  if (at_line || other.knows_native) {
+    sum.others_run.Add(other);
+  } else {
+    sum.without_line[other.stack.value].Add(other);
   }
   sum.others_running += other.runs;
   sum.others_at_lines += other.runs && at_line;
@@ -44,28 +44,34 @@ void AwaitedThreads::AddOther(Cause behind, const ThreadSample& other, bool has_
   sum.items_until_ns = other.at_ns;
 }
 
+// Who hands work over may be between a wait and the GIL: where that is, it is seen waiting.
+bool AwaitedThreads::Behind::IsNative() const {
+  Run all = others_run;
+  for (const auto& [stack, run] : without_line) {
+    all.in_interpreter += run.in_interpreter;
+    if (run.in_native > run.locked) all.in_native += run.in_native;
+  }
+  return all.in_native > all.in_interpreter;
+}
+
 AwaitedThreads::Moved AwaitedThreads::Move(Cause behind) const {
   const Behind& sum = behind_[static_cast<size_t>(behind)];
   const Blamed& awaiting = sum.awaiting.all;
   if (awaiting.samples < kFewest && 2 * sum.by_span_ns <= sum.all.ns) return {};
   const double part = static_cast<double>(awaiting.ns) / static_cast<double>(sum.all.ns);
   if (part < kLeastPart) return {};
-  Moved out = {behind, sum.awaiting, sum.others};
-  Told known;
-  for (const auto& [line, blamed] : sum.others) {
-    if (IsSampled(line.kind)) known.Add(line, blamed);
+  Moved out = {behind, sum.awaiting, {}};
+  int64_t theirs = sum.others.all.ns;
+  if (sum.others.all.samples >= kFewestForAll) {
+    const double at_lines = Share(sum.others_at_lines, sum.others_running);
+    theirs = std::clamp<int64_t>(std::llround(at_lines * static_cast<double>(awaiting.ns)), theirs,
+                                 awaiting.ns);
   }
-  if (known.all.samples >= kFewestForAll && sum.others_running > 0) {
-    const double at_lines =
-        static_cast<double>(sum.others_at_lines) / static_cast<double>(sum.others_running);
-    const auto all = std::clamp<int64_t>(std::llround(at_lines * static_cast<double>(awaiting.ns)),
-                                         known.all.ns, awaiting.ns);
-    out.to_lines = Scaled(known, all);
-    out.to_lines[Line()].ns += awaiting.ns - all;
+  out.to_lines = Scaled(sum.others, theirs);
+  for (const auto& [line, blamed] : Scaled(sum.alone, awaiting.ns - theirs)) {
+    out.to_lines[line].Add(blamed);
   }
-  if (behind == Cause::kPython && sum.others_in_native > sum.others_in_interpreter) {
-    out.to = Cause::kNative;  // that nothing wraps
-  }
+  if (behind == Cause::kPython && sum.IsNative()) out.to = Cause::kNative;  // that nothing wraps
   if (behind != Cause::kWaiting) return out;
   out.to_lines = sum.awaiting.told().lines;
   if (sum.items.all.samples >= kFewest) {

@@ -124,8 +124,9 @@ class Walk {
   IdleThreads idle_;
   GilWaits gil_;
   LockHolders holders_of_locks_;
-  bool is_known_ = false;                    // what the lead's stretch that came last was
-  std::vector<trace::Interval> awaits_now_;  // of the moment that goes on: it awaits a thread
+  bool is_known_ = false;  // what the lead's stretch that came last was
+  // Of the moment that goes on: the lead awaits a thread; and the GIL, which another one has.
+  std::vector<trace::Interval> awaits_now_, gil_now_;
   CalledBack called_back_;
 };
 
@@ -170,13 +171,20 @@ void Walk::TakeSamples(const Context& context) {
 
 void Walk::AddOthers(const Moment& now) {
   const bool answered = IdleThreads::MayBeAnswered(now.cause, now.lead->doing, now.has_child);
-  if (now.told) idle_.AddTime(answered, now.end_ns - now.begin_ns);
+  // Who is asked may begin before the lead has sent all of it, or has the GIL again.
+  const auto asks_ns = [&](int64_t from, int64_t to) {
+    return now.lead->doing == Doing::kSending ? to - from : LengthWithin(gil_now_, from, to);
+  };
+  if (now.told) {
+    const int64_t asks = asks_ns(now.begin_ns, now.end_ns);
+    idle_.AddTime(answered, now.end_ns - now.begin_ns - asks);
+  }
   for (; next_other_ < others_.size() && others_[next_other_]->at_ns < now.end_ns; ++next_other_) {
     const ThreadSample& other = *others_[next_other_];
     if (!now.told || other.at_ns < now.begin_ns) continue;
     others_in_python_ += other.runs_python();
     called_back_.Add(now.cause, other);
-    idle_.AddOther(answered, other);
+    if (asks_ns(other.at_ns, other.at_ns + 1) == 0) idle_.AddOther(answered, other);
     if (LengthWithin(awaits_now_, other.at_ns, other.at_ns + 1) == 0) continue;
     awaited_.AddOther(BehindLead(now.layers), other, now.has_child);
   }
@@ -293,6 +301,7 @@ void Walk::AddLines(const Moment& now) {
   IdleThreads::Part part = {
       {}, now.cause, now.layers, now.lead->doing, now.lead->end_ns, {now.has_child, false}};
   awaits_now_.clear();
+  gil_now_.clear();
   const LineStretch* leads = nullptr;
   const auto add = [&](const LineStretch& at, const Blamed& blamed, ProcessLines::Who who) {
     if (unnamed) (*of_part)[at.line].Add(blamed);
@@ -303,8 +312,7 @@ void Walk::AddLines(const Moment& now) {
     if (other) idle_.AddWork(part, *leads, at, blamed);
     if (nobody) idle_.AddNobody(part, *leads);
     if (now.cause != Cause::kLock) return;
-    awaited_.AddWork(BehindLead(now.layers), other ? at.line : Line(),
-                     other ? blamed : Blamed{blamed.ns, 0, 0});
+    awaited_.AddWork(BehindLead(now.layers), other, at.line, blamed);
   };
   lines_.ForEach({now.begin_ns, now.end_ns}, now.layers, add,
                  [&](const LineStretch& at, const trace::Interval& time) {
@@ -370,6 +378,7 @@ void Walk::AddLeads(const Moment& now, const LineStretch& at, const LeadPiece& p
     // idle_ has it
   } else if (gil_.Add(now.cause, doing, sample, piece)) {
     is_known_ = true;
+    Extend(piece.time, &gil_now_);
   } else if (doing == Doing::kSleeping && now.cause == Cause::kWaiting && now.has_child &&
              sample.in_library) {
     polls_.Add(piece);
@@ -382,7 +391,9 @@ void Walk::AddLeads(const Moment& now, const LineStretch& at, const LeadPiece& p
   } else if (sample.locked) {
     locked_[cause].Add(piece);
     const Line* const holder = gil_.HolderAt(sample);
-    if (holder != nullptr) holders_[cause].Add(*holder, piece.blamed);
+    if (holder == nullptr) return;
+    holders_[cause].Add(*holder, piece.blamed);
+    Extend(piece.time, &gil_now_);
   } else if (now.cause == Cause::kPython && !gil_.OthersAt(sample)) {
     if (sample.code == Code::kInterpreter) in_interpreter_.Add(piece);
     if (sample.code == Code::kNative) in_native_.Add(piece);

@@ -127,17 +127,17 @@ void IdleThreads::AddIdle(const Part& part, Wait wait, Cause cause, const LineSt
 
 void IdleThreads::Seen::Add(const ThreadSample& sample, int64_t end_ns) {
   told.Add(sample.line, {sample.covers_ns, 1, 0});
-  if (sample.awaits_process && !sample.selects) process_ns += sample.covers_ns;
+  const bool process = sample.awaits_process && (!sample.selects || sample.in_subprocess);
+  if (process) process_ns += sample.covers_ns;
   end_ns = std::max(end_ns, sample.at_ns);
   covered_ns += std::max<int64_t>(end_ns - std::max(sample.at_ns - sample.covers_ns, until_ns), 0);
   until_ns = std::max(until_ns, end_ns);
 }
 
-// A thread that does something of its own now and then is as often at work in the middle of a wait
-// as at its end; who ends it was at work just before, however late the lead gets a processor.
-bool IdleThreads::Wakes(trace::TrackId track) const {
+IdleThreads::AtWork IdleThreads::AtWorkOf(trace::TrackId track) const {
   LastWork work(context_, track);
-  int64_t waits = 0, of_ends = 0, of_middles = 0, last_end = INT64_MIN;
+  AtWork out;
+  int64_t last_end = INT64_MIN;
   const int64_t from = work.life().begin_ns, until = work.life().end_ns + kEndsLateNs;
   auto next = std::partition_point(idle_.begin(), idle_.end(),
                                    [&](const Idle& idle) { return idle.time.begin_ns < from; });
@@ -146,22 +146,36 @@ bool IdleThreads::Wakes(trace::TrackId track) const {
     const int64_t begin = idle.time.begin_ns, end = std::min(idle.end_ns, work.life().end_ns);
     if (idle.wait == Wait::kEnd || idle.end_ns <= last_end || idle.end_ns > until) continue;
     last_end = idle.end_ns;
-    of_middles += work.Before(begin + (end - begin) / 2);
-    of_ends += work.Before(end);
-    ++waits;
+    out.before_middles_ns += work.Before(begin + (end - begin) / 2);
+    out.before_ends_ns += work.Before(end);
+    ++out.waits;
   }
-  return waits >= kFewest && 2 * of_ends < of_middles;
+  return out;
 }
 
-bool IdleThreads::IsAwaited(const Candidate& candidate, const Idle& idle,
-                            std::vector<int8_t>* wakes) const {
+// A thread that does something of its own now and then is as often at work in the middle of a wait
+// as at its end; who ends it was at work just before, however late the lead gets a processor.
+bool IdleThreads::Waking::Wakes(const Line& line) {
+  const auto [at, fresh] = known_.try_emplace(line, false);
+  if (!fresh) return at->second;
+  AtWork sum;
+  for (const uint32_t track : threads_[line]) {
+    const auto [of_track, first] = of_.try_emplace(track);
+    if (first) of_track->second = idle_->AtWorkOf({track});
+    sum.waits += of_track->second.waits;
+    sum.before_ends_ns += of_track->second.before_ends_ns;
+    sum.before_middles_ns += of_track->second.before_middles_ns;
+  }
+  at->second = sum.waits >= kFewest && 2 * sum.before_ends_ns < sum.before_middles_ns;
+  return at->second;
+}
+
+bool IdleThreads::IsAwaited(const Candidate& candidate, const Idle& idle, Waking* waking) const {
   if (candidate.sample->in_item && idle.wait != Wait::kThread) return true;
   if (idle.wait == Wait::kEnd) {
     return LifeOf(context_.trace(), candidate.track).end_ns <= idle.end_ns + kEndsLateNs;
   }
-  int8_t& known = (*wakes)[candidate.track.value];
-  if (known < 0) known = Wakes(candidate.track) ? 1 : 0;
-  return known != 0;
+  return waking->Wakes(candidate.sample->line);
 }
 
 void IdleThreads::Append(Cause from, const UntoldOf& untold, std::vector<Moved>* out) {
@@ -206,14 +220,14 @@ std::vector<IdleThreads::Moved> IdleThreads::WaitsForThreads() const {
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const auto& a, const auto& b) { return a.sample->at_ns < b.sample->at_ns; });
   std::array<Seen, kWaits> sleep, all;  // who sleeps goes before who waits for others
-  std::vector<int8_t> wakes(context_.trace().tracks.size(), -1);
+  Waking waking(this);
   size_t at = 0;
   for (const Candidate& candidate : candidates) {
     const ThreadSample& sample = *candidate.sample;
     while (at < idle_.size() && idle_[at].time.end_ns <= sample.at_ns) ++at;
     if (at == idle_.size()) break;
     const Idle& idle = idle_[at];
-    if (sample.at_ns < idle.time.begin_ns || !IsAwaited(candidate, idle, &wakes)) continue;
+    if (sample.at_ns < idle.time.begin_ns || !IsAwaited(candidate, idle, &waking)) continue;
     const auto wait = static_cast<size_t>(idle.wait);
     // No sample follows that covers the rest of a thread's life, if it ends here.
     const int64_t life_end_ns = LifeOf(context_.trace(), candidate.track).end_ns;

@@ -36,7 +36,8 @@ class IdleThreads {
     return cause == Cause::kOtherProcess && doing == Doing::kAwaitingProcess && !has_child;
   }
   // In the part that is told: a time in which MayBeAnswered has that value, and a sample there of a
-  // thread that is not the lead.
+  // thread that is not the lead. Neither is added where the lead sends or waits for the GIL: who
+  // answers may be at work by then.
   void AddTime(bool answered, int64_t ns) { (answered ? answered_ns_ : otherwise_ns_) += ns; }
   void AddOther(bool answered, const ThreadSample& other);
   // A part of the lead's time: what it is spent on, and who is there.
@@ -88,9 +89,33 @@ class IdleThreads {
     void Add(const ThreadSample& sample, int64_t end_ns);
   };
   void AddIdle(const Part& part, Wait wait, Cause cause, const LineStretch& lead);
-  // Whether the thread is at work where the lead's waits end, more than in their middle.
-  bool Wakes(trace::TrackId track) const;
-  bool IsAwaited(const Candidate& candidate, const Idle& idle, std::vector<int8_t>* wakes) const;
+  // Of a thread, in the lead's waits that lie in its life: how long before their ends, and before
+  // their middles, it was at work last.
+  struct AtWork {
+    int64_t waits = 0, before_ends_ns = 0, before_middles_ns = 0;
+  };
+  AtWork AtWorkOf(trace::TrackId track) const;
+  // Whether the threads that are seen at a line are at work where the lead's waits end, more than
+  // in their middle: all of them, as one may live for a single wait.
+  class Waking {
+   public:
+    explicit Waking(const IdleThreads* idle) : idle_(idle) {
+      for (const Candidate& seen : idle->candidates_) {
+        std::vector<uint32_t>& threads = threads_[seen.sample->line];
+        if (threads.empty() || threads.back() != seen.track.value) {
+          threads.push_back(seen.track.value);
+        }
+      }
+    }
+    bool Wakes(const Line& line);
+
+   private:
+    const IdleThreads* const idle_;
+    std::map<Line, std::vector<uint32_t>> threads_;
+    std::map<uint32_t, AtWork> of_;
+    std::map<Line, bool> known_;
+  };
+  bool IsAwaited(const Candidate& candidate, const Idle& idle, Waking* waking) const;
 
   const Context& context_;
   std::vector<Candidate> candidates_;  // by thread, then time

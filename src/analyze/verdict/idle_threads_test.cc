@@ -36,7 +36,8 @@ std::string FirstOf(const std::string& lead, const std::string& others) {
 // `before` ms before the end of each; seen with a stack that begins with `outer`.
 std::string WhileOneSleeps(const std::string& call, const std::string& inner, int before,
                            const std::string& outer = "a.py:4 work",
-                           const std::string& waits = "clock_nanosleep") {
+                           const std::string& waits = "clock_nanosleep",
+                           const std::string& more = "") {
   std::string lead, other = "thread worker tid=8 base=python\n";
   for (int at = 20; at < 980; at += 40) {
     lead += "span " + call + " " + Ms(at) + " " + Ms(at + 30) + " idle\n" +
@@ -44,7 +45,7 @@ std::string WhileOneSleeps(const std::string& call, const std::string& inner, in
     other += "span time.sleep " + Ms(at - 8 - before) + " " + Ms(at + 30 - before) + " idle\n" +
              SampleAt(at + 12, "a.py:5 nap", outer + ";a.py:5 nap", waits, 30);
   }
-  return FirstOf(lead, other);
+  return FirstOf(lead, other + more);
 }
 
 TEST(IdleThreads, WhoWakesTheLeadIsWhatItWaitsFor) {
@@ -167,6 +168,39 @@ TEST(IdleThreads, WhoWorksWhileTheLeadWaitsAtASocketAndNotOtherwiseAnswers) {
       << "the child may answer";
 }
 
+// It begins with the answer while the lead still sends, or comes back from that and needs the GIL.
+TEST(IdleThreads, WhoAnswersMayBeginWhileTheLeadAsks) {
+  const std::string held = "arg \"Holds the GIL\" 1\n", released = "arg \"Holds the GIL\" 0\n";
+  const auto of = [&](bool always, bool sends) {
+    std::string lead, other = "thread worker tid=8 base=python\n";
+    for (int at = 20; at < 980; at += 40) {
+      const std::string answers = "threading.py:9 run;a.py:7 answer";
+      if (sends) lead += "span socket.sendall " + Ms(at) + " " + Ms(at + 10) + " native\n";
+      lead += SampleAt(at - 10, "a.py:1 main", "a.py:1 main", "") + held +
+              SampleAt(at + 4, "a.py:1 main", "a.py:1 main", sends ? "" : "futex") + released +
+              "span socket.recv " + Ms(at + 10) + " " + Ms(at + 25) + " idle\n" +
+              SampleAt(at + 17, "a.py:1 main", "a.py:1 main;socket.py:7 readinto", "recvfrom") +
+              released;
+      if (!always) other += "span socket.recv " + Ms(at - 15) + " " + Ms(at) + " idle\n";
+      if (always) other += SampleAt(at - 9, "a.py:7 answer", answers, "futex", 10) + released;
+      other += SampleAt(at + 5, "a.py:7 answer", answers, "", 10) + held +
+               SampleAt(at + 18, "a.py:7 answer", answers, "", 10) + held;
+    }
+    const Table table = Compute(Parse("process train pid=7 window=0.." + Ms(1000) +
+                                      "\nthread main tid=7 base=python main lead\n" + lead + other),
+                                "step_causes");
+    int64_t ms = 0;
+    for (size_t row = 0; row < table.rows(); ++row) {
+      if (table.texts("cause")[row] == "other-process") ms = table.integers("ns")[row] / 1'000'000;
+    }
+    return ms;
+  };
+  for (const bool sends : {false, true}) {
+    EXPECT_EQ(of(false, sends), 0);
+    EXPECT_EQ(of(true, sends), 24 * 15) << "it works without regard to the lead";
+  }
+}
+
 // Of three threads that sleep, the joined one ends where the join does, and another goes on.
 TEST(IdleThreads, WhoIsJoinedIsWhatItsEndIsWaitedFor) {
   std::string lead = "span threading.Lock.acquire " + Ms(10) + " " + Ms(900) + " idle\n";
@@ -208,6 +242,23 @@ TEST(IdleThreads, AThreadThatEndsIsSeenUntilItsEnd) {
     }
     EXPECT_EQ(table.texts("cause")[1], "waiting");
   }
+}
+
+// Each ends one wait for an event, which it sets before it ends.
+TEST(IdleThreads, ThreadsThatLiveForOneWaitAreJudgedTogether) {
+  std::string lead, others;
+  for (int at = 20; at < 980; at += 40) {
+    lead += "span threading.Lock.acquire " + Ms(at) + " " + Ms(at + 30) + " idle\n";
+    others += "thread w" + Ms(at) + " tid=" + std::to_string(1000 + at) +
+              " base=python life=" + Ms(at) + ".." + Ms(at + 30) + "\nspan time.sleep " + Ms(at) +
+              " " + Ms(at + 29) + " idle\n";
+    for (const int look : {5, 15, 25}) {
+      lead += SampleAt(at + look, "a.py:1 main", "a.py:1 main;threading.py:327 Condition.wait",
+                       "futex", 10);
+      others += SampleAt(at + look, "a.py:5 nap", "a.py:5 nap", "clock_nanosleep", 10);
+    }
+  }
+  EXPECT_EQ(FirstOf(lead, others), "waiting a.py:5 nap");
 }
 
 std::string InNative(const std::string& waits, const std::string& others) {
@@ -265,6 +316,21 @@ TEST(IdleThreads, WhatSubprocessSelectsIsAChildEvenIfNothingOfItWasRecorded) {
   EXPECT_EQ(of("a.py:1 main;subprocess.py:2108 Popen._communicate;selectors.py:415 select"),
             "other-process a.py:1 main");
   EXPECT_EQ(of("a.py:1 main;selectors.py:415 select"), "waiting a.py:1 main");
+}
+
+// And so it is for a thread that the lead waits for, at whose line that stays.
+TEST(IdleThreads, AThreadThatRunsAChildWaitsForThat) {
+  const std::string run = "a.py:4 work;a.py:5 nap;subprocess.py:2108 Popen._communicate";
+  const std::string lock = "threading.Lock.acquire", wait = ";threading.py:327 Condition.wait";
+  const auto of = [&](const std::string& stack, const std::string& child) {
+    return WhileOneSleeps(lock, wait, 1, stack, "poll", child);
+  };
+  EXPECT_EQ(of(run, ""), "other-process a.py:5 nap");
+  EXPECT_EQ(of("a.py:4 work", ""), "waiting a.py:5 nap") << "it selects for itself";
+  std::string child = "process child pid=9 parent=train window=0.." + Ms(1000) +
+                      "\nthread main tid=9 base=python main lead\n";
+  for (int at = 10; at < 1000; at += 20) child += SampleAt(at, "c.py:1 f", "c.py:1 f", "");
+  EXPECT_EQ(of(run, child), "other-process a.py:5 nap");
 }
 
 // Who waits for any of several files, or for whoever connects, waits for a process that it did not

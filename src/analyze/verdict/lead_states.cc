@@ -39,7 +39,8 @@ constexpr Rule kRules[] = {
     {Doing::kAwaitingProcess, Layer::kIdle, "os."},
     {Doing::kAwaitingProcess, Layer::kIdle, "io.FileIO."},
     // Of multiprocessing and subprocess.
-    {Doing::kWritingPipe, Layer::kNative, "os.write", Rule::kWhole},
+    {Doing::kSending, Layer::kNative, "os.write", Rule::kWhole},
+    {Doing::kSending, Layer::kNative, "socket.send"},
     {Doing::kFiles, Layer::kNative, "io."},
     {Doing::kFiles, Layer::kNative, "os."},
     {Doing::kFiles, Layer::kNative, "mmap."},

@@ -24,7 +24,7 @@ enum class Doing : uint8_t {
   kSelecting,        // waits for any of several files, or for its own threads to wake it by one;
                      // for whoever connects
   kFiles,            // reads or writes them
-  kWritingPipe,      // perhaps: programs write files by io
+  kSending,          // by a socket, or a pipe: perhaps, but programs write files by io
   kAwaitingDevice,   // waits for a device's work
   kCopying,          // asks for a copy to or from a device and waits for it
   kAllocating,       // memory of a device

@@ -34,10 +34,6 @@ constexpr std::array kWork = {Cause::kPython,   Cause::kFramework,  Cause::kNati
 
 bool IsPurpose(Cause cause) { return VerdictRules()[static_cast<size_t>(cause)].purpose; }
 
-bool IsWait(Cause cause) {
-  return cause == Cause::kWaiting || cause == Cause::kOtherProcess || cause == Cause::kLock;
-}
-
 // "models/net.py forward" of "models/net.py:41 forward".
 std::string FunctionOf(std::string_view line) {
   const std::string_view number = NumberOfLine(line);
@@ -392,6 +388,25 @@ class Maker {
             part.high >= 1 ? 1 : std::min(1.0, share + scale * (part.high - part.share))};
   }
 
+  // Whether the lead waits there most of the time, be it for threads that work.
+  bool Awaits(const Place& place) const {
+    const Cause cause = place.cause();
+    if (cause == Cause::kWaiting || cause == Cause::kOtherProcess || cause == Cause::kLock) {
+      return true;
+    }
+    int64_t ns = 0;
+    for (const CauseSum& sum : causes_.causes) {
+      place.ForEachLine([&](const Line& line) {
+        const auto at = sum.leads.find(line);
+        if (at == sum.leads.end()) return;
+        for (const auto& [name, of_name] : at->second.names) {
+          if (trace_.name({name}).layer == trace::Layer::kIdle) ns += of_name;
+        }
+      });
+    }
+    return 2 * ns > place.all.ns;
+  }
+
   // The own part of each, and what would go with it.
   void Bound(std::vector<Place>* places) const {
     size_t most = 0;
@@ -410,7 +425,7 @@ class Maker {
       if (called[c].all_ns <= 0) continue;
       for (const auto& [i, ns] : called[c].by) {
         // An event loop that runs what it calls waits for itself alone.
-        if (IsWait((*places)[i].cause())) continue;
+        if (Awaits((*places)[i])) continue;
         const double part = ns / called[c].all_ns;
         const auto of_callee = [part](int64_t ns) {
           return std::llround(part * static_cast<double>(ns));

@@ -37,9 +37,10 @@ WindowPart PartAt(const Context& context, trace::ProcessId process, int64_t at_n
 std::unique_ptr<LineCursor> LinesOfThread(const Context& context, trace::TrackId track);
 
 // Whether a thread that its spans say works was seen waiting in a system call: who writes to a pipe
-// that is full waits for its reader, and Python code does for what no span tells, as a semaphore.
+// or a socket that is full waits for its reader, and Python code does for what no span tells, as a
+// semaphore.
 inline bool WasSeenWaiting(const LineStretch& stretch) {
-  const bool may = stretch.state.doing == Doing::kWritingPipe ||
+  const bool may = stretch.state.doing == Doing::kSending ||
                    (stretch.state.layer == trace::Layer::kPython && !stretch.state.name.valid());
   return may && stretch.sample != nullptr && !stretch.sample->runs;
 }
