@@ -34,25 +34,27 @@ std::string FirstOf(const std::string& lead, const std::string& others) {
 // The first cause and line where the lead is in `call` from 20 to 50, 60 to 90, ..., seen there
 // with a stack that ends in `inner`, and a thread sleeps at its line 5 but for 2 ms that begin
 // `before` ms before the end of each; seen with a stack that begins with `outer`.
+struct Sleeper {
+  std::string outer = "a.py:4 work", waits = "clock_nanosleep";
+  std::string more = "";  // behind the thread
+};
 std::string WhileOneSleeps(const std::string& call, const std::string& inner, int before,
-                           const std::string& outer = "a.py:4 work",
-                           const std::string& waits = "clock_nanosleep",
-                           const std::string& more = "") {
+                           const Sleeper& sleeper = {}) {
   std::string lead, other = "thread worker tid=8 base=python\n";
   for (int at = 20; at < 980; at += 40) {
     lead += "span " + call + " " + Ms(at) + " " + Ms(at + 30) + " idle\n" +
             SampleAt(at + 10, "a.py:1 main", "a.py:1 main" + inner, "futex", 30);
     other += "span time.sleep " + Ms(at - 8 - before) + " " + Ms(at + 30 - before) + " idle\n" +
-             SampleAt(at + 12, "a.py:5 nap", outer + ";a.py:5 nap", waits, 30);
+             SampleAt(at + 12, "a.py:5 nap", sleeper.outer + ";a.py:5 nap", sleeper.waits, 30);
   }
-  return FirstOf(lead, other + more);
+  return FirstOf(lead, other + sleeper.more);
 }
 
 TEST(IdleThreads, WhoWakesTheLeadIsWhatItWaitsFor) {
   const std::string lock = "threading.Lock.acquire", wait = ";threading.py:327 Condition.wait";
   EXPECT_EQ(WhileOneSleeps(lock, wait, 1), "waiting a.py:5 nap") << "it works at its end";
   EXPECT_EQ(WhileOneSleeps("socket.recv", ";socket.py:7 readinto", 1), "waiting a.py:5 nap");
-  EXPECT_EQ(WhileOneSleeps(lock, wait, 1, "a.py:4 work", "recvfrom"), "other-process a.py:5 nap");
+  EXPECT_EQ(WhileOneSleeps(lock, wait, 1, {"a.py:4 work", "recvfrom"}), "other-process a.py:5 nap");
   EXPECT_EQ(WhileOneSleeps(lock, "", 1), "lock a.py:5 nap") << "who leaves a lock had it";
   const std::string starts = ";threading.py:964 Thread.start;threading.py:629 Event.wait";
   EXPECT_EQ(WhileOneSleeps(lock, starts + wait, 1), "waiting a.py:1 main") << "for one to begin";
@@ -74,7 +76,7 @@ TEST(IdleThreads, WhoSleepsForItselfIsNot) {
 TEST(IdleThreads, WhatAPoolOrAServerGaveAThreadIsWaitedFor) {
   const std::string begin = "threading.py:1002 Thread._bootstrap;";
   const auto of = [&](const std::string& outer) {
-    return WhileOneSleeps("socket.recv", ";socket.py:7 readinto", 15, begin + outer);
+    return WhileOneSleeps("socket.recv", ";socket.py:7 readinto", 15, {begin + outer});
   };
   EXPECT_EQ(of("a.py:4 work"), "other-process a.py:1 main");
   EXPECT_EQ(of("threading.py:9 Thread.run;socketserver.py:691 ThreadingMixIn.process_request_thread"
@@ -323,7 +325,7 @@ TEST(IdleThreads, AThreadThatRunsAChildWaitsForThat) {
   const std::string run = "a.py:4 work;a.py:5 nap;subprocess.py:2108 Popen._communicate";
   const std::string lock = "threading.Lock.acquire", wait = ";threading.py:327 Condition.wait";
   const auto of = [&](const std::string& stack, const std::string& child) {
-    return WhileOneSleeps(lock, wait, 1, stack, "poll", child);
+    return WhileOneSleeps(lock, wait, 1, {stack, "poll", child});
   };
   EXPECT_EQ(of(run, ""), "other-process a.py:5 nap");
   EXPECT_EQ(of("a.py:4 work", ""), "waiting a.py:5 nap") << "it selects for itself";

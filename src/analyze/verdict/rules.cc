@@ -150,7 +150,20 @@ constexpr VerdictRule kRules[] = {
 };
 static_assert(std::size(kRules) == kCauses);
 
+constexpr VerdictRule kWhoAnswers = {
+    .cause = Cause::kOtherProcess,
+    .first_from = kBurdenFrom,
+    .headline =
+        "Bound by whoever answers: waiting for a connection, a pipe or a child takes {share} "
+        "of {of}.",
+    .also = "waiting for a connection, a pipe or a child takes {share}",
+    .kind = "waiting for an answer",
+    .action = "make who answers faster, or let this thread go on meanwhile",
+    .table = "samples"};
+
 }  // namespace
+
+const VerdictRule& WhoAnswersRule() { return kWhoAnswers; }
 
 std::span<const VerdictRule> VerdictRules() { return kRules; }
 

@@ -36,5 +36,8 @@ inline constexpr double kPreemptionFrom = 0.25;
 
 // In the order of Cause.
 std::span<const VerdictRule> VerdictRules();
+// That of kOtherProcess in a run of one process: who is waited for may be a thread of its own, at
+// the other end of a connection.
+const VerdictRule& WhoAnswersRule();
 
 }  // namespace crosscut::analyze

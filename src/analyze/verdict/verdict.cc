@@ -112,7 +112,10 @@ LastingCauses LastingOf(const ProcessCauses& causes) {
   return lasts;
 }
 
-const VerdictRule& RuleOf(Cause cause) { return VerdictRules()[static_cast<size_t>(cause)]; }
+const VerdictRule& RuleOf(const trace::Trace& trace, Cause cause) {
+  if (cause == Cause::kOtherProcess && trace.processes.size() == 1) return WhoAnswersRule();
+  return VerdictRules()[static_cast<size_t>(cause)];
+}
 
 // What a verdict is about: a cause, with the place that has most of it; or a place whose time has
 // several causes, of which this is the first.
@@ -135,11 +138,12 @@ std::string OfText(const ProcessCauses& causes, Cause cause) {
 }
 
 // "waiting for another process 60 %, native code 15 %": all but the smallest parts of the place.
-std::string KindsText(const Place& place, int64_t total_ns, double error) {
+std::string KindsText(const trace::Trace& trace, const Place& place, int64_t total_ns,
+                      double error) {
   std::string out;
   for (const auto& [ns, cause] : RankedCauses(place.causes)) {
     if (Share(ns, place.all.ns) < kWorthListing) break;
-    out += (out.empty() ? "" : ", ") + std::string(RuleOf(cause).kind) + " " +
+    out += (out.empty() ? "" : ", ") + std::string(RuleOf(trace, cause).kind) + " " +
            ShareText(Share(ns, total_ns), error);
   }
   return out;
@@ -158,8 +162,8 @@ class Verdicts {
   // What is told of a process, the first first.
   std::vector<Subject> Chosen(uint32_t process) const;
   const Place* BurdenPlace(uint32_t process, const LastingCauses& lasts) const;
-  // The place with most of a cause, but for `other`; null: none is known, or it does much else and
-  // has little of it.
+  // The place with most of a cause, but for `other`; null: none is known, or it has little of it
+  // and does much else, or most of the cause is at no line.
   const Place* PlaceOf(uint32_t process, Cause cause, const Place* other) const;
   Row RowOf(uint32_t process, const Subject& subject, int64_t rank) const;
   // Waiting for a processor bounds nothing by itself.
@@ -225,14 +229,17 @@ const Place* Verdicts::BurdenPlace(uint32_t process, const LastingCauses& lasts)
 const Place* Verdicts::PlaceOf(uint32_t process, Cause cause, const Place* other) const {
   const auto c = static_cast<size_t>(cause);
   const Place* most = nullptr;
+  int64_t at_places = 0;
   for (const Place& place : places_.processes[process]) {
+    at_places += place.causes[c];
     if (&place == other || place.causes[c] == 0) continue;
     if (most == nullptr || place.causes[c] > most->causes[c]) most = &place;
   }
   if (most == nullptr) return nullptr;
   const auto part_of = [&](int64_t whole) { return Share(most->causes[c], whole); };
-  const bool little = part_of(most->all.ns) < kMostOfPlace &&
-                      part_of(causes_.processes[process].causes[c].ns) < kWorthListing;
+  const int64_t all_ns = causes_.processes[process].causes[c].ns;
+  const bool elsewhere = part_of(most->all.ns) < kMostOfPlace || 2 * at_places < all_ns;
+  const bool little = elsewhere && part_of(all_ns) < kWorthListing;
   return little ? nullptr : most;
 }
 
@@ -410,7 +417,7 @@ void Verdicts::BlamePlace(uint32_t process, const Subject& subject, Row* row) co
   const int64_t of_cause = place.causes[static_cast<size_t>(subject.cause)];
   const bool mixed = !subject.several && Share(of_cause, place.all.ns) < kMostOfPlace;
   if (mixed) {
-    text = std::string(RuleOf(subject.cause).kind) + " " +
+    text = std::string(RuleOf(trace_, subject.cause).kind) + " " +
            ShareText(Share(of_cause, causes.program_ns())) + " of " + of + "; the line takes ";
   }
   text += AmountText(process, place.all.ns, subject.cause) + "; " + ShareText(own.share, error) +
@@ -428,7 +435,7 @@ void Verdicts::BlamePlace(uint32_t process, const Subject& subject, Row* row) co
             (ahead ? "does before it is waited for" : "calls");
   }
   if (mixed || Share(of_cause, place.all.ns) < 1 - kWorthListing) {
-    text += ": " + KindsText(place, causes.program_ns(), error);
+    text += ": " + KindsText(trace_, place, causes.program_ns(), error);
   } else {
     text += MostText(process, place, subject.cause);
   }
@@ -437,7 +444,7 @@ void Verdicts::BlamePlace(uint32_t process, const Subject& subject, Row* row) co
 Row Verdicts::RowOf(uint32_t process, const Subject& subject, int64_t rank) const {
   const ProcessCauses& causes = causes_.processes[process];
   const Cause cause = subject.cause;
-  const VerdictRule& rule = RuleOf(cause);
+  const VerdictRule& rule = RuleOf(trace_, cause);
   const std::string of = OfText(causes, cause);
   Row row = {process, rank, CauseName(cause), "",         subject.share, 0, 0, 0,
              "",      "",   rule.table,       rule.action};
@@ -515,7 +522,7 @@ std::vector<Row> Verdicts::Make() {
       const Subject& first = candidate.subjects[0];
       const bool waits = first.cause == Cause::kCommunication ||
                          first.cause == Cause::kOtherProcess || first.cause == Cause::kOtherRank;
-      candidate.weight = RuleOf(first.cause).purpose ? 0 : waits ? 1 : 2;
+      candidate.weight = RuleOf(trace_, first.cause).purpose ? 0 : waits ? 1 : 2;
       candidate.share = first.share;
     }
     candidates.push_back(std::move(candidate));
