@@ -305,12 +305,11 @@ void Walk::AddLines(const Moment& now) {
   const LineStretch* leads = nullptr;
   const auto add = [&](const LineStretch& at, const Blamed& blamed, ProcessLines::Who who) {
     if (unnamed) (*of_part)[at.line].Add(blamed);
+    if (!now.told || is_known_) return;
     const bool other = who == ProcessLines::Who::kOther;
-    if (!now.told) return;
-    const bool nobody = who == ProcessLines::Who::kNobody;
-    if (is_known_) return;
     if (other) idle_.AddWork(part, *leads, at, blamed);
-    if (nobody) idle_.AddNobody(part, *leads);
+    if (who == ProcessLines::Who::kUnlined) idle_.AddWork(part, at, *lines_.unlined(), blamed);
+    if (who == ProcessLines::Who::kNobody) idle_.AddNobody(part, *leads);
     if (now.cause != Cause::kLock) return;
     awaited_.AddWork(BehindLead(now.layers), other, at.line, blamed);
   };

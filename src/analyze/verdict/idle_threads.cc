@@ -64,8 +64,10 @@ void IdleThreads::AddOther(bool answered, const ThreadSample& other) {
 void IdleThreads::AddWork(const Part& part, const LineStretch& lead, const LineStretch& other,
                           const Blamed& blamed) {
   const bool answered = MayBeAnswered(part.cause, part.doing, part.relatives.child);
-  if (!answered && !IsUntold(part, lead)) return;
-  UntoldOf& of = answered                        ? answering_[other.line].waits
+  const bool own = IsOwnLine(other.line.kind);
+  if (answered ? !own : !IsUntold(part, lead)) return;
+  const Line& line = own ? other.line : lead.line;
+  UntoldOf& of = answered                        ? answering_[line].waits
                  : part.cause == Cause::kWaiting ? polls_
                                                  : in_python_;
   Untold& untold = of[static_cast<size_t>(BehindLead(Bit(other.state.layer)))];
@@ -77,7 +79,7 @@ void IdleThreads::AddWork(const Part& part, const LineStretch& lead, const LineS
     counted_ns_ = piece.time.end_ns;
   }
   untold.lead.Add(piece);
-  untold.to_lines[other.line].Add(blamed);
+  untold.to_lines[line].Add(blamed);
   if (other.sample == nullptr || blamed.samples == 0) return;
   untold.in_native += other.sample->code == Code::kNative;
   untold.in_interpreter += other.sample->code == Code::kInterpreter;

@@ -49,7 +49,8 @@ class IdleThreads {
     int64_t end_ns;  // of the call, of which the time is a part
     Relatives relatives;
   };
-  // In order of time, with what goes on meanwhile: other threads work, or nobody does.
+  // In order of time, with what goes on meanwhile: other threads work, or nobody does. Of those at
+  // no line of the program one stands for all: it is the lead's line then.
   void AddWork(const Part& part, const LineStretch& lead, const LineStretch& other,
                const Blamed& blamed);
   void AddNobody(const Part& part, const LineStretch& lead);

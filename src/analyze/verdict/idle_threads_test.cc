@@ -289,6 +289,12 @@ TEST(IdleThreads, NativeCodeWaitsForTheThreadsThatWorkMeanwhile) {
                        "clock_nanosleep");
   }
   EXPECT_EQ(InNative("epoll_pwait", works), "python a.py:7 handle");
+  std::string compresses = "thread worker tid=8 base=python\n";
+  for (int at = 11; at < 1000; at += 20) {
+    compresses += SampleAt(at, "", "threading.py:9 run;thread.py:81 _worker;thread.py:58 run", "") +
+                  "arg \"Holds the GIL\" 0\n";
+  }
+  EXPECT_EQ(InNative("epoll_pwait", compresses), "native a.py:1 main") << "a library's function";
   EXPECT_EQ(InNative("epoll_pwait", sleeps), "waiting a.py:8 handle");
 }
 

@@ -29,7 +29,8 @@ WorkPieces PiecesOf(const Context& context, uint32_t process, Idle idle) {
     for (; first < pieces.size(); ++first) pieces[first].threads = threads;
   };
   const auto add = [&](const LineStretch& at, const Blamed& blamed, ProcessLines::Who who) {
-    const bool works = who != ProcessLines::Who::kNobody && !WasSeenWaiting(at);
+    const bool works = (who == ProcessLines::Who::kLead || who == ProcessLines::Who::kOther) &&
+                       !WasSeenWaiting(at);
     if (idle == Idle::kSleeps && (!IsSampled(at.line.kind) ||
                                   (!works && (at.state.doing != Doing::kSleeping || Polls(at))))) {
       return;

@@ -99,8 +99,10 @@ void ProcessLines::TakeChange(Thread* thread, int64_t at_ns) {
   if (!lives) thread->lines.reset();
   const LineStretch* const stretch = lives ? &thread->lines->At(at_ns) : nullptr;
   const auto may_work = [&] {
-    return IsOwnLine(stretch->line.kind) && stretch->state.layer != trace::Layer::kNone &&
-           !WasSeenWaiting(*stretch);
+    const bool runs = stretch->sample != nullptr && stretch->sample->runs;
+    const bool unlined = stretch->line.kind == LineKind::kLibrary && runs;
+    return (unlined || IsOwnLine(stretch->line.kind)) &&
+           stretch->state.layer != trace::Layer::kNone && !WasSeenWaiting(*stretch);
   };
   thread->now = lives && may_work() ? stretch : nullptr;
   in_python_ -= thread->in_python;
@@ -177,7 +179,12 @@ LayerSet ProcessLines::LayersBehind(const LeadStretch& lead, LayerSet layers, in
 void ProcessLines::FindOthers(int64_t at_ns, LayerSet layers, int64_t* until_ns) {
   MoveTo(at_ns, until_ns);
   for (const Thread* thread : may_work_) {
-    if (Works(*thread->now, layers)) working_.push_back(thread->now);
+    if (!Works(*thread->now, layers)) continue;
+    if (IsOwnLine(thread->now->line.kind)) {
+      working_.push_back(thread->now);
+    } else {
+      unlined_ = thread->now;
+    }
   }
 }
 

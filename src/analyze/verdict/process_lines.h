@@ -102,16 +102,19 @@ class ProcessLines {
   // than in the calls before, of ForEach() too.
   LayerSet LayersBehind(const LeadStretch& lead, LayerSet layers, int64_t at_ns, int64_t* until_ns);
 
-  enum class Who : uint8_t { kLead, kOther, kNobody };
+  enum class Who : uint8_t { kLead, kOther, kUnlined, kNobody };
   // Calls visit(stretch, blamed, who) for each part of [begin, end) in order of time, where the
   // process works in `layers`: with the lead's stretch where the lead does, or sleeps, which is
   // nobody's work; else with those of the other threads that do at lines of the program, each with
-  // an equal part of the time; with the lead's and kNobody where none does. Calls
+  // an equal part of the time; with the lead's and kUnlined where only such do that are at none, of
+  // which unlined() is one; with the lead's and kNobody where none does. Calls
   // visit_lead(stretch, time) likewise, whatever it does. What is blamed adds up to end - begin.
   // Requires: the process's window holds [begin, end), and `begin` is not smaller than `end` in the
   // call before.
   template <class Visit, class VisitLead>
   void ForEach(const trace::Interval& time, LayerSet layers, Visit visit, VisitLead visit_lead);
+
+  const LineStretch* unlined() const { return unlined_; }
 
  private:
   struct Thread {
@@ -135,7 +138,7 @@ class ProcessLines {
   static const LineStretch* At(Thread* thread, int64_t at_ns, int64_t* until_ns);
   // Takes the changes of the other threads up to that time.
   void MoveTo(int64_t at_ns, int64_t* until_ns);
-  // Fills working_ with the stretches of the other threads that work then.
+  // Fills working_ with the stretches of the other threads that work then, and unlined_.
   void FindOthers(int64_t at_ns, LayerSet layers, int64_t* until_ns);
   void TakeChange(Thread* thread, int64_t at_ns);
   // Whether a thread without samples is in Python by its spans. As LayersBehind().
@@ -152,6 +155,7 @@ class ProcessLines {
   std::priority_queue<Change, std::vector<Change>, std::greater<>> changes_;
   std::vector<Thread*> may_work_;  // of others_, by track
   std::vector<const LineStretch*> working_;
+  const LineStretch* unlined_ = nullptr;
   int64_t in_python_ = 0, waiting_in_python_ = 0;  // of the others
   // That have none, likewise; those that lived when they were last asked, with their ends: most
   // come and go in between.
@@ -170,12 +174,14 @@ void ProcessLines::ForEach(const trace::Interval& time, LayerSet layers, Visit v
     if (lead == nullptr) lead = &nothing_;
     const bool works = Works(*lead, layers) && !WaitsInNative(*lead);
     working_.clear();
+    unlined_ = nullptr;
     if (WaitsForOthers(*lead, layers) && (layers & kHostBits) != 0) {
       FindOthers(at, layers, &until);
     }
     visit_lead(*lead, trace::Interval{at, until});
     if (working_.empty()) {
-      visit(*lead, lead->BlamedFor(at, until), works ? Who::kLead : Who::kNobody);
+      const Who other = unlined_ != nullptr ? Who::kUnlined : Who::kNobody;
+      visit(*lead, lead->BlamedFor(at, until), works ? Who::kLead : other);
       continue;
     }
     const auto n = static_cast<int64_t>(working_.size());
