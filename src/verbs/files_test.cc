@@ -210,7 +210,7 @@ TEST_F(FilesTest, AComparisonTellsWhatIsMissingOnEitherSide) {
   Write("many.txt", many + "gap Part 5 is missing.\n");
   EXPECT_THAT(Diff(options)->output.text, Not(HasSubstr("Part 5")));
   EXPECT_THAT(Diff(options)->output.text,
-              HasSubstr("1 more gaps: crosscut info shows those of an input."));
+              HasSubstr("1 more gap: crosscut info shows those of an input."));
 }
 
 TEST(ReportFormat, IsWhatTheFilesNameEndsWith) {

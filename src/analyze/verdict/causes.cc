@@ -47,16 +47,6 @@ class Walk {
 
  private:
   void Visit(const KeyInterval& key);
-  const Stretch& StretchAt(int64_t at_ns);  // moves on
-  int64_t NextStretch() const {
-    const size_t next = stretch_ + 1;
-    return next < events_.stretches.size() ? events_.stretches[next].begin_ns : INT64_MAX;
-  }
-  // Beside a device, and not for it.
-  static bool HostWorks(const Moment& now) {
-    return (now.layers & kHostBits) != 0 && now.lead->doing != Doing::kAwaitingDevice &&
-           now.lead->doing != Doing::kCopying;
-  }
   void Add(const Moment& now, uint32_t step);
   void AddWaited(const Moment& now);
   void AddLines(const Moment& now);
@@ -64,6 +54,7 @@ class Walk {
   void PutDownToNoLine();
   LeadPiece PieceOf(const Moment& now, const LineStretch& at, const trace::Interval& time) const;
   void AddLeads(const Moment& now, const LineStretch& at, const LeadPiece& piece);
+  void AddLocks(const Moment& now, const LineStretch& at, const LeadPiece& piece);
   void AddOthers(const Moment& now);
   void TakeSamples(const Context& context);
   void SplitBySamples();
@@ -96,7 +87,7 @@ class Walk {
   BusyCursor computing_, communicating_, children_;
   OthersAtWork others_work_;
   RankWaitCursor rank_waits_;
-  size_t stretch_ = 0;
+  StretchCursor stretches_;
   uint32_t last_step_ = 0;
   // By cause: what was added to last of its operations and names.
   std::array<std::pair<Recent<std::map<uint32_t, int64_t>>, Recent<std::map<uint32_t, int64_t>>>,
@@ -114,8 +105,7 @@ class Walk {
   // Of Python: the interpreter, and native code.
   LeadTime in_interpreter_, in_native_;
   LeadTime polls_;  // sleeps in which a library polls other processes
-  // Of samples that know it: for how long the lead was ready without a processor, of how long.
-  int64_t run_delay_ns_ = 0, run_delay_of_ns_ = 0, run_delay_samples_ = 0;
+  RunDelays run_delays_;
   // Of other threads; how many ran Python in the part that is told.
   std::vector<const ThreadSample*> others_;
   size_t next_other_ = 0;
@@ -145,6 +135,7 @@ Walk::Walk(const Context& context, uint32_t process, const WalksShare& shared, P
       children_(UnionOf(shared.children[process], WindowOf(owner_))),
       others_work_(context, process),
       rank_waits_(shared.rank_waits[process]),
+      stretches_(events_.stretches),
       lines_(context, {process}),
       idle_(context),
       holders_of_locks_(context, process) {
@@ -190,18 +181,13 @@ void Walk::AddOthers(const Moment& now) {
   }
 }
 
-const Stretch& Walk::StretchAt(int64_t at_ns) {
-  while (NextStretch() <= at_ns) ++stretch_;
-  return events_.stretches[stretch_];
-}
-
 void Walk::Visit(const KeyInterval& key) {
   for (int64_t at = key.begin_ns; at < key.end_ns;) {
-    const Stretch& stretch = StretchAt(at);
+    const Stretch& stretch = stretches_.At(at);
     const LeadStretch& lead = lead_.At(at);
     const bool computes = computing_.At(at), communicates = communicating_.At(at);
     Moment now = {at,
-                  std::min({key.end_ns, lead.end_ns, NextStretch()}),
+                  std::min({key.end_ns, lead.end_ns, stretches_.Until()}),
                   Cause::kUnknown,
                   false,
                   stretch.part,
@@ -350,23 +336,10 @@ void Walk::AddLeads(const Moment& now, const LineStretch& at, const LeadPiece& p
     running_[cause].Add(piece);
     return;
   }
-  if (now.cause == Cause::kLock) {
-    const bool span = doing == Doing::kAwaitingThread || doing == Doing::kSelecting;
-    const bool awaits =
-        span || (doing != Doing::kAwaitingLock && at.sample != nullptr && at.sample->awaits_thread);
-    const bool future = at.sample != nullptr && at.sample->awaits_future;
-    const int64_t covers_ns = at.sample == nullptr ? 0 : at.sample->covers_ns;
-    awaited_.AddLead(BehindLead(now.layers), {awaits, future, span, covers_ns}, piece);
-    if (awaits) Extend(piece.time, &awaits_now_);
-    if (!awaits && at.sample != nullptr) holders_of_locks_.Add(*at.sample, piece);
-  }
+  if (now.cause == Cause::kLock) AddLocks(now, at, piece);
   if (at.sample == nullptr) return;
   const ThreadSample& sample = *at.sample;
-  if (piece.blamed.samples > 0 && sample.run_delay_ns >= 0) {
-    run_delay_ns_ += std::min(sample.run_delay_ns, sample.covers_ns);
-    run_delay_of_ns_ += sample.covers_ns;
-    ++run_delay_samples_;
-  }
+  if (piece.blamed.samples > 0) run_delays_.Add(sample);
   const bool may_split = std::ranges::find(kSplit, now.cause) != kSplit.end();
   const bool may_lack_gil = sample.locked && !sample.awaits_thread && !sample.compiles;
   if (may_split && may_lack_gil && piece.blamed.samples > 0) gil_.Look(sample);
@@ -400,6 +373,18 @@ void Walk::AddLeads(const Moment& now, const LineStretch& at, const LeadPiece& p
 }
 
 // While the lead itself does nothing for it.
+void Walk::AddLocks(const Moment& now, const LineStretch& at, const LeadPiece& piece) {
+  const Doing doing = now.lead->doing;
+  const bool span = doing == Doing::kAwaitingThread || doing == Doing::kSelecting;
+  const bool awaits =
+      span || (doing != Doing::kAwaitingLock && at.sample != nullptr && at.sample->awaits_thread);
+  const bool future = at.sample != nullptr && at.sample->awaits_future;
+  const int64_t covers_ns = at.sample == nullptr ? 0 : at.sample->covers_ns;
+  awaited_.AddLead(BehindLead(now.layers), {awaits, future, span, covers_ns}, piece);
+  if (awaits) Extend(piece.time, &awaits_now_);
+  if (!awaits && at.sample != nullptr) holders_of_locks_.Add(*at.sample, piece);
+}
+
 void Walk::AddWaited(const Moment& now) {
   if (std::ranges::find(kDoneByOthers, now.cause) == kDoneByOthers.end()) return;
   if (now.lead->layer != trace::Layer::kNone && (kHostBits & Bit(now.lead->layer)) != 0) return;
@@ -421,11 +406,11 @@ void Walk::SplitBySamples() {
   for (const Cause cause : kSplit) locked += locked_[static_cast<size_t>(cause)].all.samples;
   const bool for_gil = gil_.OthersHadIt(/*otherwise=*/2 * others_in_python_ >= locked);
   CauseSum& queue = SumOf(Cause::kPreemption);
-  queue.ns = out_->whole_ns(Cause::kPreemption), queue.samples = run_delay_samples_;
+  queue.ns = out_->whole_ns(Cause::kPreemption), queue.samples = run_delays_.samples;
   LeadTime known;
-  known.all.ns = run_delay_of_ns_;
+  known.all.ns = run_delays_.of_ns;
   const double of = IsEnough(known, Cause::kPreemption) ? static_cast<double>(queue.ns) : 0;
-  const auto seen_ns = std::llround(of * Share(run_delay_ns_, run_delay_of_ns_));
+  const auto seen_ns = std::llround(of * run_delays_.share());
   queue.ns = std::max<int64_t>(out_->preempted.ns, seen_ns);
   for (const Cause cause : kSplit) {
     const LeadTime& part = locked_[static_cast<size_t>(cause)];

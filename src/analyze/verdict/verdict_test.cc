@@ -588,19 +588,5 @@ TEST(Verdict, AShortPartOfAllStepsDoesNotSpeakFirst) {
   EXPECT_EQ(first(900), "python") << "a burden goes first where it is as long";
 }
 
-TEST(Verdict, OfOneProcessNoOtherOneIsSaidToAnswer) {
-  const std::string lead =
-      "process train pid=7 window=0..1000\nthread main tid=7 base=python main lead\n"
-      "span socket.recv 100 900 idle\n";
-  const auto headline = [&](const std::string& more) {
-    return Compute(Parse(lead + more), "verdict").texts("headline")[0];
-  };
-  EXPECT_EQ(headline(""),
-            "Bound by whoever answers: waiting for a connection, a pipe or a child takes 80 % of "
-            "the window.");
-  EXPECT_EQ(headline("process other pid=9 window=0..1000\nthread main tid=9 base=idle main lead\n"),
-            "Bound by another process: waiting for it takes 80 % of the window.");
-}
-
 }  // namespace
 }  // namespace crosscut::analyze

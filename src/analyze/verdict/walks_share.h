@@ -17,6 +17,7 @@
 #include "src/analyze/verdict/host_causes.h"
 #include "src/analyze/verdict/lead_states.h"
 #include "src/analyze/verdict/others_work.h"
+#include "src/analyze/verdict/process_causes.h"
 #include "src/analyze/verdict/thread_samples.h"
 #include "src/trace/intervals.h"
 #include "src/trace/trace.h"
@@ -73,6 +74,42 @@ struct Moment {
   bool others_work = false;   // while it selects: as in Relatives
   // Of `key`; without Python where all that are in it were seen waiting.
   LayerSet layers = 0;
+};
+
+// The stretches of a process, asked forwards in time.
+class StretchCursor {
+ public:
+  explicit StretchCursor(const std::vector<Stretch>& stretches) : stretches_(stretches) {}
+  const Stretch& At(int64_t at_ns) {
+    while (Until() <= at_ns) ++at_;
+    return stretches_[at_];
+  }
+  // Where the one of the last At() ends.
+  int64_t Until() const {
+    return at_ + 1 < stretches_.size() ? stretches_[at_ + 1].begin_ns : INT64_MAX;
+  }
+
+ private:
+  const std::vector<Stretch>& stretches_;
+  size_t at_ = 0;
+};
+
+// Beside a device, and not for it.
+inline bool HostWorks(const Moment& now) {
+  return (now.layers & kHostBits) != 0 && now.lead->doing != Doing::kAwaitingDevice &&
+         now.lead->doing != Doing::kCopying;
+}
+
+// Of samples that know it: for how long the lead was ready without a processor, of how long.
+struct RunDelays {
+  int64_t ns = 0, of_ns = 0, samples = 0;
+  void Add(const ThreadSample& sample) {
+    if (sample.run_delay_ns < 0) return;
+    ns += std::min(sample.run_delay_ns, sample.covers_ns);
+    of_ns += sample.covers_ns;
+    ++samples;
+  }
+  double share() const { return Share(ns, of_ns); }
 };
 
 // What a signal's handler may interrupt.
