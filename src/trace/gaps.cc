@@ -17,8 +17,9 @@ void TellIncomplete(const Trace& trace, std::vector<std::string>& out) {
     const Process& p = trace.processes[i];
     if (p.complete) continue;
     const std::string why(trace.text(p.why_incomplete));
-    sentences.Add(trace.title({i}), "{Process |}", " {is|are} incomplete",
-                  (why.empty() ? "" : ": ") + why + ".");
+    const char* of_each = why.empty() ? "" : "{: |; of each: }";
+    sentences.Add(trace.title({i}), "{Process |}", std::string(" {is|are} incomplete") + of_each,
+                  why + ".");
   }
   sentences.Tell(&out);
 }

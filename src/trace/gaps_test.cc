@@ -43,13 +43,14 @@ TEST(Gaps, ProcessesThatAreIncompleteSayWhy) {
 }
 
 TEST(Gaps, ProcessesThatAreIncompleteForOneReasonAreOneSentenceWhereTheFirstOfThemStands) {
-  EXPECT_THAT(GapsOf("process main pid=1 window=0..9\n"
-                     "process a pid=2 window=0..9 incomplete=\"it {died|dies}\"\n"
-                     "process b pid=3 window=0..9 incomplete=another\n"
-                     "process c pid=4 window=0..9 incomplete=\"it {died|dies}\"\n"
-                     "process d pid=5 window=0..9 incomplete=\"it {died|dies}\"\n"),
-              ElementsAre("3 processes, such as a (pid 2), are incomplete: it {died|dies}.",
-                          "Process b (pid 3) is incomplete: another."));
+  EXPECT_THAT(
+      GapsOf("process main pid=1 window=0..9\n"
+             "process a pid=2 window=0..9 incomplete=\"it {died|dies}\"\n"
+             "process b pid=3 window=0..9 incomplete=another\n"
+             "process c pid=4 window=0..9 incomplete=\"it {died|dies}\"\n"
+             "process d pid=5 window=0..9 incomplete=\"it {died|dies}\"\n"),
+      ElementsAre("3 processes, such as a (pid 2), are incomplete; of each: it {died|dies}.",
+                  "Process b (pid 3) is incomplete: another."));
 }
 
 TEST(Gaps, SourcesThatAreNotOnAreToldOnceForAllThatSayTheSame) {

@@ -451,6 +451,13 @@ def blocking_builtins_are_idle():
     lock = threading.Lock()
     with lock:
         assert not lock.acquire(timeout=0.001)
+    condition = threading.Condition()
+    with condition:
+        def notify():
+            with condition:
+                condition.notify()
+        threading.Thread(target=notify).start()
+        condition.wait()
     queue.SimpleQueue().put(1)
     waiting = queue.SimpleQueue()
     waiting.put(1)
@@ -469,6 +476,7 @@ def blocking_builtins_are_idle():
     os.close(read), os.close(write)
     layers = {s.name: tape.facts(s.number)[1] for s in tape.flat(tape.tree())}
     for name in ("time.sleep", "threading.Lock.acquire", "threading.Lock.__enter__",
+                 "threading.RLock.__enter__", "threading.RLock._acquire_restore",
                  "queue.SimpleQueue.get", "select.select", "select.poll.poll", "socket.recv",
                  "os.waitpid", "os.read"):
         assert layers[name] == "idle", name
