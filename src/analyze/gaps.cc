@@ -17,20 +17,36 @@
 namespace crosscut::analyze {
 namespace {
 
+// Of several processes: the sum, or the most.
+struct Of {
+  int64_t all = 0, some = 0;
+  uint64_t processes = 0;
+  uint32_t first = 0;
+  void Count(uint32_t process) {
+    if (processes++ == 0) first = process;
+  }
+};
+
 void TellLeads(const trace::Trace& trace, const Context& context, std::vector<std::string>& out) {
+  Of steps;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const trace::Process& process = trace.processes[p];
     const auto others = std::count_if(
         process.steps.begin(), process.steps.end(),
         [&](const trace::Step& step) { return step.track.valid() && step.track != process.lead; });
     if (others == 0) continue;
-    out.push_back(std::to_string(others) + " of " + std::to_string(process.steps.size()) +
-                  " steps of " + context.trace().title({p}) +
-                  (others == 1 ? " was made by a thread other than the lead ("
-                               : " were made by threads other than the lead (") +
-                  context.track_label(process.lead) + "); " + (others == 1 ? "its" : "their") +
-                  " time is split by the lead's operations.");
+    steps.Count(p);
+    steps.all += static_cast<int64_t>(process.steps.size());
+    steps.some += others;
   }
+  if (steps.processes == 0) return;
+  const std::string lead = context.track_label(trace.processes[steps.first].lead);
+  out.push_back(std::to_string(steps.some) + " of " + std::to_string(steps.all) + " steps of " +
+                trace::Whose(steps.processes, trace.title({steps.first})) +
+                (steps.some == 1 ? " was made by a thread other than the lead ("
+                                 : " were made by threads other than the lead (") +
+                lead + (steps.processes == 1 ? "); " : " there); ") +
+                (steps.some == 1 ? "its" : "their") + " time is split by the lead's operations.");
 }
 
 // Nobody expects a rank that is alone to be compared, nor a send with a collective.
@@ -124,6 +140,7 @@ void TellAfterSteps(const trace::Trace& trace, const Context& context,
                     std::vector<std::string>& out) {
   constexpr int64_t kLeast = 100'000'000;
   constexpr double kLeastShare = 0.05;
+  Of left_out, control;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const std::vector<trace::Step>& steps = trace.processes[p].steps;
     if (steps.empty() || steps.back().profiled()) continue;
@@ -133,13 +150,21 @@ void TellAfterSteps(const trace::Trace& trace, const Context& context,
       if (cell.part == WindowPart::kShutdown && (cell.layers & kControlBit) != 0) ns += cell.ns;
     }
     if (ns < kLeast || static_cast<double>(ns) < kLeastShare * overlap.window_ns) continue;
-    out.push_back(trace::Seconds(ns) + " of " + context.trace().title({p}) +
-                  " after its last step are not known by layer: " +
-                  (steps.back().left_out()
-                       ? "the budget left out that step, and all but marks stays off"
-                       : "that was a control step, and all probes stay off") +
-                  " until the next one.");
+    Of& of = steps.back().left_out() ? left_out : control;
+    of.Count(p);
+    of.some = std::max(of.some, ns);
   }
+  const auto tell = [&](const Of& of, std::string_view why) {
+    if (of.processes == 0) return;
+    out.push_back((of.processes == 1 ? "" : "Up to ") + trace::Seconds(of.some) + " of " +
+                  trace::Whose(of.processes, trace.title({of.first})) +
+                  base::WordsFor(of.processes,
+                                 " after {its last step|their last steps} are not "
+                                 "known by layer: ") +
+                  base::WordsFor(of.processes, why) + " until the next one.");
+  };
+  tell(left_out, "the budget left out {that step|those steps}, and all but marks stays off");
+  tell(control, "{that was a control step|those were control steps}, and all probes stay off");
 }
 
 void TellCorrection(const trace::Trace& trace, const Context& context,

@@ -439,6 +439,24 @@ step step 200 300
                           "(trainer); its time is split by the lead's operations."));
 }
 
+TEST(Gaps, TellOfTheStepsOfSeveralProcessesOnce) {
+  const std::string process = R"_(window=0..7000000000
+thread main tid=7 main
+step step 0 1000000000
+thread trainer tid=8
+step step 1000000000 2000000000 level=0
+)_";
+  const trace::Trace trace =
+      testing::Parse("process a pid=1 " + process + "process b pid=2 " + process);
+  EXPECT_THAT(Gaps(trace, Context(trace)),
+              ElementsAre("2 of 4 steps of 2 processes, such as a (pid 1), were made by threads "
+                          "other than the lead (main there); their time is split by the lead's "
+                          "operations.",
+                          "Up to 5.000 s of 2 processes, such as a (pid 1), after their last steps "
+                          "are not known by layer: those were control steps, and all probes stay "
+                          "off until the next one."));
+}
+
 TEST(Gaps, NameTheRanksOfAJobThatAreNotHere) {
   const auto gaps = [](const std::string& ranks, const char* size) {
     std::string text;

@@ -98,8 +98,10 @@ void TellHeld(const Trace& trace, const TracksByProcess& tracks, std::vector<std
   }
 }
 
+// Times are since the process began that they are of.
 struct LossSum {
-  int64_t count = 0, begin_ns = INT64_MAX, end_ns = INT64_MIN;
+  int64_t count = 0, begin_ns = INT64_MAX, end_ns = 0;
+  std::vector<uint32_t> processes;  // each once
 };
 
 // "3 events": of what kind is missing for that reason.
@@ -118,24 +120,25 @@ std::string Fate(int64_t count, std::string_view reason) {
   return is + " missing (" + std::string(reason) + ")";
 }
 
-void TellLosses(const Trace& trace, std::vector<std::string>& out) {
-  std::map<std::pair<uint32_t, std::string_view>, LossSum> sums;
-  for (const Track& track : trace.tracks) {
-    for (const Loss& loss : track.losses) {
-      LossSum& s = sums[{track.process.value, trace.text(loss.reason)}];
-      s.count += loss.count;
-      s.begin_ns = std::min(s.begin_ns, loss.begin_ns);
-      s.end_ns = std::max(s.end_ns, loss.end_ns);
+void TellLosses(const Trace& trace, const TracksByProcess& tracks, std::vector<std::string>& out) {
+  std::map<std::string_view, LossSum> sums;  // by reason
+  for (uint32_t p = 0; p < trace.processes.size(); ++p) {
+    const int64_t start = trace.processes[p].start_ns;
+    for (const uint32_t t : tracks.of({p})) {
+      for (const Loss& loss : trace.tracks[t].losses) {
+        LossSum& sum = sums[trace.text(loss.reason)];
+        sum.count += loss.count;
+        sum.begin_ns = std::min(sum.begin_ns, std::max<int64_t>(0, loss.begin_ns - start));
+        sum.end_ns = std::max(sum.end_ns, loss.end_ns - start);
+        if (sum.processes.empty() || sum.processes.back() != p) sum.processes.push_back(p);
+      }
     }
   }
-  for (const auto& [key, s] : sums) {
-    const auto& [process, reason] = key;
-    if (process >= trace.processes.size()) continue;
-    const int64_t start = trace.processes[process].start_ns;
-    out.push_back(Events(s.count, reason) + " of " + trace.title({process}) +
-                  Fate(s.count, reason) + ", between " +
-                  Seconds(std::max<int64_t>(0, s.begin_ns - start)) + " and " +
-                  Seconds(std::max<int64_t>(0, s.end_ns - start)) + " after its start.");
+  for (const auto& [reason, s] : sums) {
+    const size_t n = s.processes.size();
+    out.push_back(Events(s.count, reason) + " of " + Whose(n, trace.title({s.processes[0]})) +
+                  Fate(s.count, reason) + ", between " + Seconds(s.begin_ns) + " and " +
+                  Seconds(s.end_ns) + base::WordsFor(n, " after {its start|their starts}."));
   }
 }
 
@@ -188,9 +191,12 @@ void TellRepairs(const Trace& trace, std::vector<std::string>& out) {
 // what is told farther out is wrong somewhere.
 void TellOutside(const Trace& trace, const TracksByProcess& tracks, std::vector<std::string>& out) {
   constexpr int64_t kNear = 1'000'000;
+  uint64_t count = 0, processes = 0;
+  uint32_t first = 0;
+  int64_t before = 0, after = 0;
   for (uint32_t p = 0; p < trace.processes.size(); ++p) {
     const Process& process = trace.processes[p];
-    int64_t count = 0, before = 0, after = 0;
+    const uint64_t others = count;
     for (const uint32_t t : tracks.of({p})) {
       if (trace.tracks[t].ours) continue;
       const Spans& spans = trace.tracks[t].spans;
@@ -203,19 +209,25 @@ void TellOutside(const Trace& trace, const TracksByProcess& tracks, std::vector<
         after = std::max(after, late);
       }
     }
-    if (count == 0) continue;
-    std::string where;
-    if (before > 0) where = "up to " + Seconds(before) + " before it began";
-    if (after > 0)
-      where += (where.empty() ? "up to " : ", up to ") + Seconds(after) + " after it ended";
-    out.push_back(
-        std::to_string(count) + (count == 1 ? " span of " : " spans of ") + trace.title({p}) +
-        (count == 1 ? " reaches beyond what was recorded (" : " reach beyond what was recorded (") +
-        where + "): the time outside is not counted.");
+    if (count != others && processes++ == 0) first = p;
   }
+  if (count == 0) return;
+  const auto far = [processes](int64_t ns, std::string_view words) {
+    return "up to " + Seconds(ns) + base::WordsFor(processes, words);
+  };
+  std::string where;
+  if (before > 0) where = far(before, " before {it|they} began");
+  if (after > 0) where += (where.empty() ? "" : ", ") + far(after, " after {it|they} ended");
+  out.push_back(base::Counted(count, "{span|spans} of ") + Whose(processes, trace.title({first})) +
+                base::WordsFor(count, " {reaches|reach} beyond what was recorded (") + where +
+                "): the time outside is not counted.");
 }
 
 }  // namespace
+
+std::string Whose(uint64_t processes, const std::string& first) {
+  return processes == 1 ? first : std::to_string(processes) + " processes, such as " + first + ",";
+}
 
 void ByProcess::Add(const std::string& title, std::string_view before, std::string_view after,
                     const std::string& told) {
@@ -228,9 +240,9 @@ void ByProcess::Add(const std::string& title, std::string_view before, std::stri
 
 void ByProcess::Tell(std::vector<std::string>* out) const {
   for (const Sentence& s : sentences_) {
-    const std::string many = std::to_string(s.processes) + " processes, such as " + s.first +
-                             (s.after.empty() ? "" : ",");
-    out->push_back(base::WordsFor(s.processes, s.before) + (s.processes == 1 ? s.first : many) +
+    std::string who = Whose(s.processes, s.first);
+    if (s.after.empty() && s.processes != 1) who.pop_back();  // the comma
+    out->push_back(base::WordsFor(s.processes, s.before) + who +
                    base::WordsFor(s.processes, s.after) + s.told);
   }
 }
@@ -251,7 +263,7 @@ std::vector<std::string> Gaps(const Trace& trace) {
   TellIncomplete(trace, out);
   TellSources(trace, out);
   TellHeld(trace, tracks, out);
-  TellLosses(trace, out);
+  TellLosses(trace, tracks, out);
   TellRanks(trace, out);
   TellRepairs(trace, out);
   TellOutside(trace, tracks, out);

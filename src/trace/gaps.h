@@ -13,6 +13,9 @@
 
 namespace crosscut::trace {
 
+// "a (pid 7)", or "3 processes, such as a (pid 7),".
+std::string Whose(uint64_t processes, const std::string& first);
+
 // Sentences that differ only in their process are one: "3 processes, such as a (pid 7), are late".
 class ByProcess {
  public:

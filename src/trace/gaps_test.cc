@@ -105,7 +105,7 @@ TEST(Gaps, WhatAPluginHeldWhenItsProcessEndedIsToldFromItsLastWorkOn) {
                           "what its devices did in the last 1.500 s may be missing."));
 }
 
-TEST(Gaps, LossesAreAddedUpByProcessAndReason) {
+TEST(Gaps, LossesAreAddedUpByReason) {
   EXPECT_THAT(
       GapsOf("process a pid=1 window=1000000000..9000000000\n"
              "thread t\nlose full 3 2000000000 3000000000\nlose disk 1 1500000000 1600000000\n"
@@ -115,9 +115,8 @@ TEST(Gaps, LossesAreAddedUpByProcessAndReason) {
              "thread u\nlose value 1 6000000000 6500000000\nlose value 1 6100000000 6200000000\n"),
       ElementsAre("1 event of a (pid 1) is missing (disk), between 0.500 s and 0.600 s after its "
                   "start.",
-                  "7 events of a (pid 1) are missing (full), between 0.700 s and 2.000 s after its "
-                  "start.",
-                  "1 event of b is missing (full), between 0.000 s and 0.000 s after its start.",
+                  "8 events of 2 processes, such as a (pid 1), are missing (full), between 0.000 s "
+                  "and 2.000 s after their starts.",
                   "1 new name of b found no room under the memory cap (what they mark stands under "
                   "\"(unnamed)\"), between 1.000 s and 1.500 s after its start.",
                   "2 values of b are missing (not a number that can be kept), between 1.000 s and "
@@ -205,6 +204,17 @@ TEST(Gaps, WhatReachesBeyondTheWindowIsToldWhereItIsFarOut) {
              "op x 12000000 25000000\nop y 31000000 33000000\n"),
       ElementsAre("2 spans of a (pid 1) reach beyond what was recorded (up to 0.013 s after "
                   "it ended): the time outside is not counted."));
+}
+
+TEST(Gaps, WhatReachesBeyondSeveralWindowsIsToldOnce) {
+  const std::string spans = "thread t life=0..90000000\nop x 15000000 24000000\n";
+  EXPECT_THAT(
+      GapsOf("process a pid=1 window=10000000..20000000\n" + spans +
+             "process b pid=2 window=17000000..20000000\n" + spans +
+             "process c pid=3 window=10000000..30000000\n" + spans),
+      ElementsAre("2 spans of 2 processes, such as a (pid 1), reach beyond what was recorded "
+                  "(up to 0.002 s before they began, up to 0.004 s after they ended): the "
+                  "time outside is not counted."));
 }
 
 // Of a span that is far out on one side, the other side is told from the first nanosecond on.
