@@ -93,7 +93,10 @@ std::string OfSame(const Answer& c, const RoleSteps& steps) {
                            " " + Interval(c) + "." + MoreRuns(c, steps.change);
   const auto operations = StandOut(steps.change);
   if (!operations.empty())
-    return "B differs in " + OperationsText(operations, steps.change.pace) + ". " + step;
+    return "B differs in " + OperationsText(operations, steps.change.pace) + ". " +
+           (steps.change.paces_differ ? "The machine's pace is not known: operations differ. "
+                                      : "") +
+           step;
   const bool one_run = std::min(steps.runs.a.size(), steps.runs.b.size()) < 2;
   if (!one_run || std::abs(c.change) < kLeastOfStep) return step;
   return step + " One run a side does not tell another pace of the machine from a slower program.";

@@ -66,6 +66,10 @@ TEST(Answer, NamesTheTwoOperationsThatChangedMostByThemselves) {
   EXPECT_THAT(Headline(steps), HasSubstr("B differs in " + two + ". No difference"));
   steps.change.pace = 1.03;
   EXPECT_THAT(Headline(steps), HasSubstr("z: +30 ns a step at equal pace (95 %: "));
+  EXPECT_THAT(Headline(steps), Not(HasSubstr("pace is not known")));
+  steps.change.paces_differ = true;
+  EXPECT_THAT(Headline(steps),
+              HasSubstr(". The machine's pace is not known: operations differ. No"));
   steps.change.pace = 0.985;
   EXPECT_THAT(Headline(steps), HasSubstr("z: +30 ns a step (95 %: "));
   steps.change.operations[3].stands_out = true;

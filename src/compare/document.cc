@@ -219,9 +219,8 @@ void AddSteps(const Comparison& c, const DocumentSize& size, report::Document* o
   section.before = {
       "A, B, change: the mean step, as recorded; it adds up. Undisturbed: the change of the "
       "fastest "
-      "tenth of each operation, without Crosscut's own cost. By itself: that at equal pace, with "
-      "its "
-      "interval."};
+      "tenth of each operation, without Crosscut's own cost. By itself: that at equal pace, "
+      "where operations tell it, with its interval."};
   section.grid = StepGrid("operation");
   const std::vector<size_t> order = ByChange(operations, of);
   const size_t shown = order.size() > size.operations ? size.operations - 1 : order.size();

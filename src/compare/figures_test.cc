@@ -153,7 +153,7 @@ TEST(Figures, APaceAddsToTheIntervalsOfWhatFollowsIt) {
   }
 }
 
-// Three tell it if each works for more than a fiftieth of the step in each run.
+// Three tell it if each works for more than a fiftieth of the step in each run, and two agree.
 TEST(Figures, ThePaceIsThatOfTheOperationInTheMiddle) {
   const auto runs = [](const Lengths& works, double waits) {
     Undisturbed run;
@@ -163,7 +163,10 @@ TEST(Figures, ThePaceIsThatOfTheOperationInTheMiddle) {
     run.step = {10'000, 0, 0, 0, 0};
     return std::vector<Undisturbed>{run, run};
   };
-  EXPECT_NEAR(CompareSteps(runs({300, 400, 500}, 50), runs({330, 400, 1000}, 90)).pace, 1.1, 1e-9);
+  EXPECT_NEAR(CompareSteps(runs({300, 400, 500}, 50), runs({330, 440, 1000}, 90)).pace, 1.1, 1e-9);
+  const StepChange apart = CompareSteps(runs({300, 400, 500}, 50), runs({330, 600, 1000}, 90));
+  EXPECT_EQ(apart.pace, 1);
+  EXPECT_TRUE(apart.paces_differ && !apart.pace_known);
   EXPECT_FALSE(CompareSteps(runs({300, 400}, 50), runs({330, 400}, 90)).pace_known);
   EXPECT_TRUE(CompareSteps(runs({201, 400, 500}, 0), runs({201, 400, 500}, 0)).pace_known);
   for (const double few : {200.0, 199.0}) {

@@ -82,6 +82,12 @@ Reach ReachOf(const Change& change) {
   return {change.ns() - change.low, change.high - change.ns()};
 }
 
+Change Wider(Change change, double by) {
+  const Reach reach = ReachOf(change);
+  SetReach({Combined(reach.below, by), Combined(reach.above, by)}, &change);
+  return change;
+}
+
 Reach Combine(const Reach& one, const Reach& other) {
   return {Combined(one.below, other.below), Combined(one.above, other.above)};
 }
@@ -141,9 +147,9 @@ Both<Figures> StepFigures(const std::vector<Undisturbed>& a, const std::vector<U
   return out;
 }
 
-// How much longer than on average over the sides the operation in the middle works, by run; its
-// logarithm. Empty where too few operations tell.
-Both<std::vector<double>> PacesOf(const std::vector<Operation>& operations, const Change& step) {
+// Those that tell the pace; none where they are too few.
+std::vector<const Operation*> Telling(const std::vector<Operation>& operations,
+                                      const Change& step) {
   std::vector<const Operation*> tell;
   for (const Operation& o : operations) {
     const auto long_enough = [](const Figures& figures, double of_step) {
@@ -153,8 +159,13 @@ Both<std::vector<double>> PacesOf(const std::vector<Operation>& operations, cons
     };
     if (long_enough(o.figures.a, step.a) && long_enough(o.figures.b, step.b)) tell.push_back(&o);
   }
-  Both<std::vector<double>> out;
-  if (tell.size() < kFewestOfPace) return out;
+  if (tell.size() < kFewestOfPace) tell.clear();
+  return tell;
+}
+
+// How much longer than on average over the sides the operation in the middle works, by run; its
+// logarithm. Requires: some tell.
+Both<std::vector<double>> PacesOf(const std::vector<const Operation*>& tell) {
   const auto paces = [&](Figures Both<Figures>::*side) {
     std::vector<double> paces;
     for (size_t r = 0; r < (tell.front()->figures.*side).size(); ++r) {
@@ -167,15 +178,42 @@ Both<std::vector<double>> PacesOf(const std::vector<Operation>& operations, cons
     }
     return paces;
   };
-  out.a = paces(&Both<Figures>::a);
-  out.b = paces(&Both<Figures>::b);
-  return out;
+  return {paces(&Both<Figures>::a), paces(&Both<Figures>::b)};
 }
 
-// Half of the 95 % interval of the pace's change, relative.
+// Half of the 95 % interval of how far the pace of `one` lies from `pace`, in logarithms: as far as
+// that of the others that tell (null: of all), without those farthest away, which may have changed;
+// beyond what is known of their figures before.
+double ApartFrom(double pace, const std::vector<const Operation*>& tell, const Operation* one) {
+  std::vector<double> distances, known;
+  for (const Operation* o : tell) {
+    if (o == one) continue;
+    double change = 0, variance = 0;
+    for (const Figures* side : {&o->figures.a, &o->figures.b}) {
+      const auto runs = static_cast<double>(side->size());
+      for (const Figure& f : *side) {
+        change += (side == &o->figures.b ? 1 : -1) * std::log(f.works_ns()) / runs;
+        variance += std::pow(std::hypot(kLayoutSpread, f.log_error) / runs, 2);
+      }
+    }
+    distances.push_back(std::abs(change - pace));
+    known.push_back(variance);
+  }
+  std::sort(distances.begin(), distances.end());
+  const auto all = static_cast<double>(distances.size()), n = static_cast<double>(tell.size());
+  const double kept = all - std::floor((one == nullptr ? kFewChange : kMayChange) * n) + (n - all);
+  double squares = 0;
+  for (size_t i = 0; i < static_cast<size_t>(kept); ++i) squares += distances[i] * distances[i];
+  // The nearest of normal deviations are so much smaller than all of them.
+  const double seen = squares / kept / std::pow(kept / all, 3.4);
+  const double beyond = std::max(seen - analyze::MiddleOf(known), 0.0);
+  return analyze::StudentFactor(kept * kept / all) * std::sqrt(beyond * (1 + M_PI_2 / n));
+}
+
 struct Pace {
-  double ratio = 1;
-  double half = 0;
+  double change = 0;  // logarithm of B's pace / A's
+  double half = 0;    // of its 95 % interval, as far as it differs from run to run
+  double range = 0;   // from the fastest run of all to the slowest
 };
 
 Pace ComparePaces(const Both<std::vector<double>>& paces) {
@@ -199,7 +237,10 @@ Pace ComparePaces(const Both<std::vector<double>>& paces) {
   // spread.
   if (std::min(runs_a, runs_b) < 2) variance = change * change / 2;
   const double error = std::sqrt(variance * (1 / runs_a + 1 / runs_b));
-  return {std::exp(change), analyze::StudentFactor(freedom) * error};
+  const auto [low_a, high_a] = std::minmax_element(paces.a.begin(), paces.a.end());
+  const auto [low_b, high_b] = std::minmax_element(paces.b.begin(), paces.b.end());
+  return {change, analyze::StudentFactor(freedom) * error,
+          std::max(*high_a, *high_b) - std::min(*low_a, *low_b)};
 }
 
 // The figures at the pace that A has on average. Work follows the pace, waiting does not.
@@ -210,13 +251,6 @@ Figures AtPace(Figures figures, const std::vector<double>& paces, double of_a) {
     figures[r].error *= factor;
   }
   return figures;
-}
-
-bool StandsOut(const OperationChange& o, const Pace& pace, const Change& step) {
-  const double least = kLeastOfStep * std::min(step.a, step.b);
-  const bool pace_told = std::abs(std::log(pace.ratio)) > pace.half;
-  const bool contradicted = pace_told && o.change.ns() * o.own.ns() <= 0;
-  return o.own.told() && std::abs(o.own.ns()) > least && !contradicted;
 }
 
 }  // namespace
@@ -256,33 +290,44 @@ StepChange CompareSteps(const std::vector<Undisturbed>& a, const std::vector<Und
   const Both<Figures> steps = StepFigures(a, b);
   const std::vector<Operation> operations = OperationsOf(a, b);
   out.step = CompareFigures(steps, kPaceSpread);
-  const Both<std::vector<double>> paces = PacesOf(operations, out.step);
-  out.pace_known = !paces.a.empty();
+  const std::vector<const Operation*> tell = Telling(operations, out.step);
+  Both<std::vector<double>> paces;
   Pace pace;
   double of_a = 0;
-  if (out.pace_known) {
+  if (!tell.empty()) {
+    paces = PacesOf(tell);
     pace = ComparePaces(paces);
+    out.pace_known = pace.range >= ApartFrom(pace.change, tell, nullptr);
+    out.paces_differ = !out.pace_known && pace.range > kLayoutSpread;
+    if (!out.pace_known) paces = {};
     for (const double p : paces.a) of_a += p / static_cast<double>(paces.a.size());
   }
-  out.pace = pace.ratio;
-  const double spread = out.pace_known ? kLayoutSpread : kPaceSpread;
+  if (out.pace_known) out.pace = std::exp(pace.change);
+  const double spread = tell.empty() ? kPaceSpread : kLayoutSpread;
+  const double least = kLeastOfStep * std::min(out.step.a, out.step.b);
   Reach reach;
   for (const Operation& o : operations) {
-    OperationChange change{o.name, CompareFigures(o.figures, spread), {}};
-    change.own = CompareFigures(
-        {AtPace(o.figures.a, paces.a, of_a), AtPace(o.figures.b, paces.b, of_a)}, spread);
-    if (out.pace_known) {
+    const Both<Figures> own = {AtPace(o.figures.a, paces.a, of_a),
+                               AtPace(o.figures.b, paces.b, of_a)};
+    const Change figures = CompareFigures(own, spread);
+    // What it does on both sides may have had a pace of its own.
+    const double apart = tell.empty() ? 0 : ApartFrom(std::log(out.pace), tell, &o);
+    const double of_own =
+        std::expm1(apart) * std::max(std::min(WorksOf(own.a), WorksOf(own.b)), 0.0);
+    OperationChange change{o.name, CompareFigures(o.figures, spread), Wider(figures, of_own)};
+    change.stands_out =
+        Wider(figures, OperationChange::kSurely * of_own).told() && std::abs(figures.ns()) > least;
+    if (!tell.empty()) {
       const double of_pace = pace.half * change.change.a;
       SetReach(Combine(ReachOf(change.own), {of_pace, of_pace}), &change.change);
     }
-    reach = Combine(reach, ReachOf(change.own));
+    reach = Combine(reach, ReachOf(figures));
     out.operations.push_back(change);
   }
-  if (out.pace_known) {
+  if (!tell.empty()) {
     const double of_pace = pace.half * out.step.a;
     SetReach(Combine(reach, {of_pace, of_pace}), &out.step);
   }
-  for (OperationChange& o : out.operations) o.stands_out = StandsOut(o, pace, out.step);
   return out;
 }
 

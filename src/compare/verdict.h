@@ -3,8 +3,9 @@
 // Runs differ in two ways. In some, the whole program runs at another pace: of 80 runs of one loop
 // on a shared machine seven were 6 to 134 % slower than the others in each of their operations. And
 // each operation differs by itself, by about 1 % (kLayoutSpread).
-// The operation in the middle tells the pace. If one operation became slower and the others did
-// not, that is told from one run of each side; if all became slower alike, it takes several.
+// The operation in the middle tells the pace, if the others agree with it. If one operation became
+// slower and the others did not, that is told from one run of each side; if all became slower
+// alike, it takes several.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ struct Change {
 struct OperationChange {
   std::string operation;
   Change change;
-  Change own;  // the same at A's pace: what it changed by itself
-  // `own` is told and is kLeastOfStep of the step at least, and `change` goes the same way.
+  Change own;  // the same at A's pace, if that is known: what it changed by itself
+  // `own` is told and is kLeastOfStep of the step at least.
   bool stands_out = false;
   bool is_new() const { return change.a <= 0; }   // A has none of it
   bool is_gone() const { return change.b <= 0; }  // B has none of it
@@ -42,9 +43,11 @@ inline constexpr double kLeastOfStep = 0.02;
 
 struct StepChange {
   Change step;
-  // B's pace / A's: below 1 B is faster in all that it does. 1 where too few operations tell.
+  // B's pace / A's: below 1 B is faster in all that it does. 1 where it is not known: too few
+  // operations tell, or they differ by more than the pace does.
   double pace = 1;
   bool pace_known = false;
+  bool paces_differ = false;                // the latter, and by more than separate runs do anyway
   std::vector<OperationChange> operations;  // by name
   size_t runs_a = 0, runs_b = 0;
 };
@@ -71,6 +74,9 @@ inline constexpr double kPaceSpread = 0.04;
 // Operations of this part of a step tell the pace, if there are so many.
 inline constexpr double kLeastOfPace = 0.02;
 inline constexpr size_t kFewestOfPace = 3;
+// So many of them may have changed by themselves. Where the others are farther apart than the pace
+// differs, each has a pace of its own, and none is taken off: fewer may then have changed.
+inline constexpr double kMayChange = 0.4, kFewChange = 0.34;
 // An interval reaches at most to e^kMostLog times a figure (a million): it would not fit a number.
 inline constexpr double kMostLog = 13.8;
 

@@ -125,6 +125,73 @@ TEST(Verdict, FailsWhereOneOperationIsMuchSlower) {
   }
 }
 
+// Runs of a random program of which one operation changed, without their steps.
+class Pairs {
+ public:
+  // Each run has a pace, and each operation one beside it that spreads by `apart`.
+  Pairs(uint64_t seed, double apart) : random_(seed), apart_(apart) {}
+
+  struct Pair {
+    std::vector<Undisturbed> a, b;
+    double truth;  // of operation "0": what a clock beside the work that only one side has shows
+  };
+  Pair Draw(double factor) {
+    std::vector<double> usual(4 + random_() % 7);  // of three, two agree by chance
+    for (double& ns : usual) ns = 1e6 * std::exp(0.7 * Normal());
+    Pair out;
+    const double a = Run(usual, 1, &out.a), b = Run(usual, factor, &out.b);
+    // Where operations have one pace, at that of A.
+    out.truth = (factor > 1 && apart_ > 0 ? b : a) * usual[0] * (factor - 1);
+    return out;
+  }
+
+ private:
+  double Normal() { return std::normal_distribution<double>()(random_); }
+
+  // The pace of the first operation.
+  double Run(const std::vector<double>& usual, double factor, std::vector<Undisturbed>* out) {
+    std::uniform_real_distribution<double> uniform;
+    const double pace = uniform(random_) < 1.0 / 7 ? 1.06 + 0.34 * uniform(random_) : 1;
+    double first = 0;
+    Undisturbed run;
+    for (size_t o = 0; o < usual.size(); ++o) {
+      const double own = pace * std::exp(apart_ / std::sqrt(2) * Normal());
+      const double error = 0.02 * uniform(random_), ns = usual[o] * own * (o == 0 ? factor : 1);
+      const double seen = ns * std::exp(kLayoutSpread / 2 * Normal() + error * Normal());
+      run.operations[std::to_string(o)] = {seen, seen * error, error, error, 0};
+      run.step.ns += seen;
+      if (o == 0) first = own;
+    }
+    run.step.error = run.step.ns / 100;
+    run.step.log_error = run.step.log_error_above = 0.01;
+    out->push_back(run);
+    return first;
+  }
+
+  std::mt19937_64 random_;
+  double apart_;
+};
+
+// Also where a machine disturbs each operation by as much as 30 %: their middle is no pace then.
+TEST(Verdict, HoldsWhatOneOperationChangedHoweverFarOthersAreApart) {
+  for (const double apart : {0.0, 0.1, 0.3}) {
+    int holds = 0, silent = 0;
+    for (const double factor : {1.0, 0.2, 1.3, 4.0, 40.0}) {
+      Pairs pairs(29, apart);
+      for (int i = 0; i < 400; ++i) {
+        const auto [a, b, truth] = pairs.Draw(factor);
+        const StepChange change = CompareSteps(a, b);
+        const Change& own = Find(change, "0").own;
+        holds += own.low <= truth && truth <= own.high;
+        silent += factor == 1 && std::none_of(change.operations.begin(), change.operations.end(),
+                                              [](const auto& o) { return o.stands_out; });
+      }
+    }
+    EXPECT_GE(holds, 1900) << apart;
+    EXPECT_GE(silent, 380) << apart;
+  }
+}
+
 TEST(Verdict, HoldsNoImpossibleRatioAndSaysHowManyRunsTell) {
   Simulation simulation(17);
   for (int i = 0; i < 100; ++i) {
