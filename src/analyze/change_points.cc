@@ -1,8 +1,10 @@
 #include "src/analyze/change_points.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "src/analyze/quantiles.h"
 
@@ -11,7 +13,9 @@ namespace {
 
 constexpr size_t kMostBlocks = 60;
 constexpr size_t kLeastBlocks = 4;  // of a segment
-constexpr size_t kBeside = 10;      // blocks on each side of a cut, where phases alternate
+constexpr size_t kFewest = 26;      // values that two levels are told from
+constexpr double kAstray = 0.05;    // of these, at most
+constexpr size_t kFinest = 4096;    // blocks that they are sought in
 constexpr double kFalseAlarms = 0.001;
 constexpr double kLeastChange = 0.1;
 constexpr double kClear = 5;     // deviations of blocks: noise that is alike makes less
@@ -62,19 +66,88 @@ Window FarthestOut(std::span<const double> values) {
   return best;
 }
 
-// The cut whose kBeside values on both sides differ most; `tried` 0: there are too few.
-Window FarthestNeighbours(std::span<const double> values) {
-  Window best;
-  for (size_t cut = kBeside; cut + kBeside <= values.size(); ++cut) {
-    const std::span<const double> both = values.subspan(cut - kBeside, 2 * kBeside);
-    const std::vector<size_t> ranks = DoubledRanks(both);
-    const auto sum =
-        static_cast<double>(std::accumulate(ranks.begin(), ranks.begin() + kBeside, size_t{0}));
-    const double out = std::abs(sum - kBeside * static_cast<double>(both.size() + 1));
-    ++best.tried;
-    if (out > best.out) best.begin = cut - kBeside, best.end = cut, best.out = out;
+// The two levels of values that lie near one of them each; equal: there are no such.
+struct Levels {
+  double low = 0, high = 0;
+  double middle() const { return std::sqrt(low * high); }
+};
+
+// The medians of both sides of Otsu's threshold (1979) for the values' logarithms, of which each
+// side has a twentieth at least, where they are kClear deviations apart: unimodal values make less.
+Levels LevelsOf(std::span<const double> values) {
+  std::vector<double> logs;
+  for (const double value : values) {
+    if (value <= 0) return {};
+    logs.push_back(std::log(value));
   }
-  return best;
+  std::sort(logs.begin(), logs.end());
+  const size_t n = logs.size(), least = n / 20 + 1;
+  std::vector<double> sums = {0};
+  for (const double log : logs) sums.push_back(sums.back() + log);
+  double most = 0;
+  size_t cut = 0;
+  for (size_t i = least; i + least <= n; ++i) {
+    const auto left = static_cast<double>(i), right = static_cast<double>(n - i);
+    const double between = sums[i] / left - (sums[n] - sums[i]) / right;
+    const double varies = left * right * between * between;
+    if (varies > most) most = varies, cut = i;
+  }
+  if (cut == 0) return {};
+  const double low = logs[cut / 2], high = logs[cut + (n - cut) / 2];
+  std::vector<double> off;
+  for (size_t i = 0; i < n; ++i) off.push_back(std::abs(logs[i] - (i < cut ? low : high)));
+  if (high - low < kClear * 1.4826 * MiddleOf(off)) return {};
+  return {std::exp(low), std::exp(high)};
+}
+
+// How likely so few runs of equal labels, or fewer, are if labels come in any order (Wald and
+// Wolfowitz). Requires: both occur.
+double RunsChance(const std::vector<bool>& labels) {
+  const auto n = static_cast<double>(labels.size());
+  const auto ones = static_cast<double>(std::count(labels.begin(), labels.end(), true));
+  size_t runs = 1;
+  for (size_t i = 1; i < labels.size(); ++i) runs += labels[i] != labels[i - 1];
+  const auto choose = [](double of, double taken) -> double {
+    if (taken > of) return -INFINITY;
+    return std::lgamma(of + 1) - std::lgamma(taken + 1) - std::lgamma(of - taken + 1);
+  };
+  double chance = 0;
+  for (size_t r = 2; r <= runs; ++r) {
+    const auto half = static_cast<double>(r / 2);
+    for (const auto& [x, y] : {std::pair(ones, n - ones), {n - ones, ones}}) {
+      const double more = r % 2 == 0 ? half : half + 1;
+      chance += std::exp(choose(x - 1, more - 1) + choose(y - 1, half - 1) - choose(n, ones));
+    }
+  }
+  return chance;
+}
+
+// Where stretches of the other label begin: where labels that do not fit, and stretches, each of
+// which counts as `cost` of these, are fewest. A stretch has more labels than two of them cost.
+std::vector<size_t> Stretches(const std::vector<bool>& labels, double cost) {
+  double best[2] = {0, 0};  // up to a label, in a stretch of either
+  std::vector<std::array<bool, 2>> switched;
+  for (const bool label : labels) {
+    std::array<bool, 2> from{};
+    double next[2];
+    for (const int in : {0, 1}) {
+      from[in] = best[1 - in] + cost < best[in];
+      next[in] = std::min(best[in], best[1 - in] + cost) + (label != (in == 1));
+    }
+    std::copy(next, next + 2, best);
+    switched.push_back(from);
+  }
+  std::vector<size_t> out;
+  int in = best[1] < best[0];
+  for (size_t i = labels.size(); i-- > 1;) {
+    if (!switched[i][in]) continue;
+    out.push_back(i);
+    in = 1 - in;
+  }
+  std::reverse(out.begin(), out.end());
+  if (!out.empty() && static_cast<double>(labels.size() - out.back()) <= 2 * cost) out.pop_back();
+  if (!out.empty() && static_cast<double>(out.front()) <= 2 * cost) out.erase(out.begin());
+  return out;
 }
 
 // What blocks are off a line through their segment each, and how alike neighbours are in that.
@@ -121,14 +194,28 @@ class Search {
   std::vector<size_t> Run() {
     Cut(0, blocks_.size());
     std::sort(cuts_.begin(), cuts_.end());
-    Join();
-    std::vector<size_t> out;
-    for (size_t i = 0; i < cuts_.size(); ++i) {
-      const size_t from = i == 0 ? 1 : out.back() + 1;
-      const size_t to = i + 1 == cuts_.size() ? values_.size() - 1 : edges_[cuts_[i + 1]] - 1;
-      out.push_back(BestCut(values_, from, to, Left(i), Right(i)));
+    return Place();
+  }
+
+  // Between stretches of two clear levels; empty: there are no such, or they come in any order.
+  std::vector<size_t> RunLevels() {
+    const Levels levels = LevelsOf(blocks_);
+    if (levels.high <= levels.low) return {};
+    std::vector<bool> labels;
+    for (const double block : blocks_) labels.push_back(block > levels.middle());
+    if (RunsChance(labels) > kFalseAlarms / 8) return {};
+    cuts_ = Stretches(labels, kLeastBlocks / 2.0);
+    size_t at = 0, astray = 0;
+    for (size_t i = 0; i <= cuts_.size(); ++i) {
+      const size_t end = i == cuts_.size() ? labels.size() : cuts_[i];
+      const auto high =
+          static_cast<size_t>(std::count(labels.begin() + static_cast<ptrdiff_t>(at),
+                                         labels.begin() + static_cast<ptrdiff_t>(end), true));
+      astray += std::min(high, end - at - high);
+      at = end;
     }
-    return out;
+    if (astray > kAstray * labels.size()) cuts_.clear();  // in the main shorter ones
+    return Place();
   }
 
   // How many blocks tell as much as these, whose neighbours may be alike (an autoregression's
@@ -156,6 +243,18 @@ class Search {
   }
 
  private:
+  // The values at which the segments begin.
+  std::vector<size_t> Place() {
+    Join();
+    std::vector<size_t> out;
+    for (size_t i = 0; i < cuts_.size(); ++i) {
+      const size_t from = i == 0 ? 1 : out.back() + 1;
+      const size_t to = i + 1 == cuts_.size() ? values_.size() - 1 : edges_[cuts_[i + 1]] - 1;
+      out.push_back(BestCut(values_, from, to, Left(i), Right(i)));
+    }
+    return out;
+  }
+
   double Median(size_t begin, size_t end) const {
     const std::span<const double> part = values_.subspan(begin, end - begin);
     return MiddleOf({part.begin(), part.end()});
@@ -175,13 +274,6 @@ class Search {
     double chance = 1;
     if (window.out >= kLeastOut) {
       chance = 2 * window.tried * RankSumChance(blocks, window.begin, window.end);
-    }
-    if (chance > kFalseAlarms) {
-      window = FarthestNeighbours(blocks);
-      if (window.out <= 0) return;
-      chance =
-          2 * window.tried * RankSumChance(blocks.subspan(window.begin, 2 * kBeside), 0, kBeside);
-      window.begin = 0;
     }
     if (chance > kFalseAlarms) return;
     const size_t from = begin + window.begin, to = begin + window.end;
@@ -249,9 +341,15 @@ double RankSumChance(std::span<const double> values, size_t begin, size_t end) {
 std::vector<size_t> FindChanges(std::span<const double> values) {
   Search search(values, kMostBlocks);
   std::vector<size_t> found = search.Run();
-  if (found.empty()) return found;
-  const size_t blocks = search.Independent();
-  return blocks < std::min(values.size(), kMostBlocks) ? Search(values, blocks).Run() : found;
+  if (!found.empty()) {
+    const size_t blocks = search.Independent();
+    if (blocks < std::min(values.size(), kMostBlocks)) found = Search(values, blocks).Run();
+  }
+  for (size_t blocks = std::min(values.size(), kFinest); blocks >= kFewest; blocks /= 2) {
+    std::vector<size_t> stretches = Search(values, blocks).RunLevels();
+    if (stretches.size() > found.size()) return stretches;
+  }
+  return found;
 }
 
 }  // namespace crosscut::analyze

@@ -129,6 +129,50 @@ TEST(FindChanges, FindsASpellAndPhases) {
   }
 }
 
+// Of 2 to 40 stretches each is found, at its place.
+TEST(FindChanges, FindsEachStretchWhereTwoLevelsAlternate) {
+  std::mt19937 random(21);
+  int right = 0;
+  for (int i = 0; i < 400; ++i) {
+    std::vector<size_t> begins;  // of all but the first
+    size_t n = 0;
+    const size_t stretches = 2 + random() % 39, usual = 12 + random() % 120;
+    for (size_t s = 0; s < stretches; ++s) {
+      if (s > 0) begins.push_back(n);
+      n += usual + random() % usual;
+    }
+    std::vector<double> values = Noise(&random, n, 0.03 + 0.01 * (i % 5), 0.1 * (i % 4));
+    const double factor = 1.5 + 0.1 * static_cast<double>(random() % 20);
+    for (size_t s = random() % 2; s < stretches; s += 2) {
+      const size_t end = s + 1 < stretches ? begins[s] : n;
+      for (size_t v = s == 0 ? 0 : begins[s - 1]; v < end; ++v) values[v] *= factor;
+    }
+    for (size_t v = random() % 20; v < n; v += 20 + random() % 50) values[v] *= 4;  // single ones
+    const std::vector<size_t> found = FindChanges(values);
+    bool same = found.size() == begins.size();
+    for (size_t b = 0; same && b < found.size(); ++b) {
+      same = found[b] + 3 >= begins[b] && found[b] <= begins[b] + 3;
+    }
+    right += same;
+  }
+  EXPECT_GE(right, 380);
+}
+
+// Single long steps, at random or each tenth, are no stretches, nor are neighbours that are alike.
+TEST(FindChanges, FindsNoStretchesInStableSeries) {
+  std::mt19937 random(22);
+  int found = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const size_t n = 60 + random() % 1500;
+    std::vector<double> values = Noise(&random, n, 0.02 + 0.01 * (i % 20), 0.1 * (i % 7));
+    for (size_t v = 0; v < n; ++v) {
+      if (i % 3 == 0 ? v % 10 == 0 : i % 3 == 1 && random() % 4 == 0) values[v] *= 3;
+    }
+    found += !FindChanges(values).empty();
+  }
+  EXPECT_LE(found, 40);
+}
+
 TEST(FindChanges, JoinsWhatDiffersByLessThanATenth) {
   std::mt19937 random(15);
   std::vector<double> values = Noise(&random, 1000, 0.01);
