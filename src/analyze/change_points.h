@@ -22,10 +22,10 @@ double RankSumChance(std::span<const double> values, size_t begin, size_t end);
 // blocks as are worth as much: (1 - r) / (1 + r) of them, r their correlation.
 // Where phases alternate, no window lies far out. So values, or medians of twice as many at a time,
 // are two clear levels if these are five deviations apart, and the chance of so few runs of one
-// level (Wald and Wolfowitz, exact) is at most 0.000125: then stretches of five or more are segments
-// if 95 % of all lie in one of their level, and if they are more segments than windows find.
-// Segments that differ by less than a tenth of the lower median are joined. A cut is then moved to
-// the value, of the segments on both sides, at which their medians fit best.
+// level (Wald and Wolfowitz, exact) is at most 0.000125: then stretches of five or more are
+// segments if 95 % of all lie in one of their level, and if they are more segments than windows
+// find. Segments that differ by less than a tenth of the lower median are joined. A cut is then
+// moved to the value, of the segments on both sides, at which their medians fit best.
 std::vector<size_t> FindChanges(std::span<const double> values);
 
 }  // namespace crosscut::analyze
