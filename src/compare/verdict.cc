@@ -201,7 +201,7 @@ double ApartFrom(double pace, const std::vector<const Operation*>& tell, const O
   }
   std::sort(distances.begin(), distances.end());
   const auto all = static_cast<double>(distances.size()), n = static_cast<double>(tell.size());
-  const double kept = all - std::floor((one == nullptr ? kFewChange : kMayChange) * n) + (n - all);
+  const double kept = n - std::floor((one == nullptr ? kFewChange : kMayChange) * n);
   double squares = 0;
   for (size_t i = 0; i < static_cast<size_t>(kept); ++i) squares += distances[i] * distances[i];
   // The nearest of normal deviations are so much smaller than all of them.
@@ -312,8 +312,8 @@ StepChange CompareSteps(const std::vector<Undisturbed>& a, const std::vector<Und
     const Change figures = CompareFigures(own, spread);
     // What it does on both sides may have had a pace of its own.
     const double apart = tell.empty() ? 0 : ApartFrom(std::log(out.pace), tell, &o);
-    const double of_own =
-        std::expm1(apart) * std::max(std::min(WorksOf(own.a), WorksOf(own.b)), 0.0);
+    const double of_own = std::expm1(std::min(apart, kMostLog)) *
+                          std::max(std::min(WorksOf(own.a), WorksOf(own.b)), 0.0);
     OperationChange change{o.name, CompareFigures(o.figures, spread), Wider(figures, of_own)};
     change.stands_out =
         Wider(figures, OperationChange::kSurely * of_own).told() && std::abs(figures.ns()) > least;

@@ -29,7 +29,7 @@ struct OperationChange {
   std::string operation;
   Change change;
   Change own;  // the same at A's pace, if that is known: what it changed by itself
-  // `own` is told and is kLeastOfStep of the step at least.
+  // `own` is told, were others kSurely times as far apart, and kLeastOfStep of the step at least.
   bool stands_out = false;
   bool is_new() const { return change.a <= 0; }   // A has none of it
   bool is_gone() const { return change.b <= 0; }  // B has none of it

@@ -192,6 +192,20 @@ TEST(Verdict, HoldsWhatOneOperationChangedHoweverFarOthersAreApart) {
   }
 }
 
+// However far apart operations are, what is told of them fits a number.
+TEST(Verdict, ReachesAMillionTimesWhereOperationsHaveNothingInCommon) {
+  Undisturbed a, b;
+  const auto add = [](double ns, int o, Undisturbed* run) {
+    run->operations[std::to_string(o)] = {ns, ns / 100, 0.01, 0.01, 0};
+    run->step.ns += ns / 100;  // each tells
+  };
+  for (int o = 0; o < 6; ++o) add(1e6, o, &a), add(1e6 * std::pow(30, o), o, &b);
+  b.step.ns = 1e6;
+  for (const OperationChange& o : CompareSteps({a}, {b}).operations) {
+    EXPECT_LT(o.own.high, 3e6 * o.own.b) << o.operation;
+  }
+}
+
 TEST(Verdict, HoldsNoImpossibleRatioAndSaysHowManyRunsTell) {
   Simulation simulation(17);
   for (int i = 0; i < 100; ++i) {
