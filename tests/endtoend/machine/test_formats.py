@@ -112,13 +112,13 @@ class Expected:
                          if count and form(words, True) not in holds)
 
     def lost(self):
-        """How many events by reason, of each process that lost some."""
+        """How many events by reason, of all processes."""
+        sums = collections.Counter()
         for process in self.drawn:
-            sums = collections.Counter()
             for track in process.tracks:
                 for reason, count, *_ in track.losses:
                     sums[reason] += count
-            yield from sums.items()
+        return sums.items()
 
 
 def form(words, many):
