@@ -5,6 +5,7 @@ is not in allowed_skips.txt fails the run."""
 import ctypes
 import os
 import pathlib
+import signal
 import struct
 import subprocess
 import sys
@@ -18,6 +19,11 @@ import check_skips  # noqa: E402
 # the machine keeps that from being written down.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ["PYTHONPYCACHEPREFIX"] = str(pathlib.Path(__file__).parents[1] / "build" / "pycache")
+
+# What is begun in the background ignores these, and so would all programs of tests.
+for number in (signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
 
 SHARED = pathlib.Path("/dev/shm")
 WRONG = pytest.StashKey()

@@ -36,8 +36,12 @@ void LockHolders::LookAtOthers() {
       seen.begin_ns = std::min(seen.begin_ns, sample.at_ns - sample.covers_ns);
       seen.end_ns = sample.at_ns + 1;
     }
-    if (seen.begin_ns < seen.end_ns) lives_.push_back(seen);
+    if (seen.begin_ns >= seen.end_ns) continue;
+    begins_.push_back(seen.begin_ns);
+    ends_.push_back(seen.end_ns);
   }
+  std::sort(begins_.begin(), begins_.end());
+  std::sort(ends_.begin(), ends_.end());
   std::stable_sort(others_.begin(), others_.end(),
                    [](const Other& a, const Other& b) { return a.at_ns < b.at_ns; });
 }
@@ -50,9 +54,10 @@ const Line* LockHolders::HolderAt(const ThreadSample& lead) const {
     if (!fresh && away < at->second.first) at->second = {away, &other};
     return true;
   });
-  const auto alive = std::ranges::count_if(lives_, [&](const trace::Interval& life) {
-    return life.begin_ns <= lead.at_ns && lead.at_ns < life.end_ns;
-  });
+  const auto until_now = [&](const std::vector<int64_t>& times) {
+    return std::upper_bound(times.begin(), times.end(), lead.at_ns) - times.begin();
+  };
+  const auto alive = until_now(begins_) - until_now(ends_);
   if (static_cast<int64_t>(nearest.size()) < alive) return nullptr;
   std::erase_if(nearest, [](const auto& one) { return one.second.second->waits; });
   if (nearest.size() != 1) return nullptr;

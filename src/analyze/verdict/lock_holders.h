@@ -39,7 +39,7 @@ class LockHolders {
   const uint32_t process_;
   bool looked_ = false;
   std::vector<Other> others_;           // in order of time
-  std::vector<trace::Interval> lives_;  // of their threads, as far as samples know
+  std::vector<int64_t> begins_, ends_;  // likewise: of their threads' lives, as samples know these
   const ThreadSample* last_ = nullptr;  // of Add(), and its holder
   const Line* holder_ = nullptr;
   LeadTime lead_;
