@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zlib
 
 _CODE_SHOWN = 40  # characters of a program's first line, in its name
 
@@ -51,7 +50,10 @@ def program_of(argv: list[str]) -> str:
         return os.path.abspath(script) if os.path.isfile(script) else script
     code, name = _code(argv), f"python {code_of(argv)}"
     if code is not None and name != f"python -c {code.strip()}":
-        return f"{name} [{zlib.crc32(code.encode(errors='surrogateescape')):08x}]"
+        checksum = 0  # zlib has better ones, and takes a moment to import
+        for byte in code.encode(errors="surrogateescape"):
+            checksum = (31 * checksum + byte) & 0xFFFFFFFF
+        return f"{name} [{checksum:08x}]"
     parent, pid = os.environ.get("CROSSCUT_PARENT", ""), os.getpid()
     is_child = parent and not parent.startswith(f"p{pid}-")
     return f"{name} (pid {pid})" if code is None and is_child else name

@@ -287,6 +287,7 @@ void Drain::Pass(uint32_t requests) {
   idle_ = recorder.phase() == Phase::kOff && requests == 0;
   if ((requests & kDiscard) != 0) Discard();
   if ((requests & kLook) != 0 && RemovedWithItsLog()) failed_ = true;
+  if ((requests & kLook) != 0) WriteUsage(/*last=*/true);
   if (requests == kLook || requests == kDiscard) return;
   // In control steps this thread is off like every probe, lest it slow down what they measure, but
   // where steps and what carries its own time have filled the ring.
@@ -318,7 +319,7 @@ void Drain::Pass(uint32_t requests) {
   }
   // Told in one event: a pause in between leaves no half of it.
   if (marks && recorder.session() == session) crosscut_span_at(span_name_, begin, ClockNow());
-  WriteUsage();
+  WriteUsage(/*last=*/false);
   if (own_descriptors_ && options_.on_pass != nullptr) options_.on_pass();
   if (log_ != nullptr) format::RingStore(header->log_bytes, log_->bytes());
 }
@@ -391,20 +392,14 @@ void Drain::WriteAnchors(bool always) {
 
 // Not where the program's table of descriptors is this thread's, too: the program could see the
 // file that this opens.
-void Drain::WriteUsage() {
+void Drain::WriteUsage(bool last) {
   const int64_t now = base::MonotonicNs();
   const bool named = session_ == Recorder::Get().session() && session_ != 0;
-  if (now < next_usage_ns_ || !named || Recorder::Get().phase() != Phase::kOn) return;
+  const bool due = last || now >= next_usage_ns_;
+  if (!due || !named || Recorder::Get().phase() != Phase::kOn) return;
   next_usage_ns_ = now + kUsageEveryNs;
-  if (own_descriptors_) usage_.Look(PreparedBytes());
-}
-
-void Drain::WriteLastUsage() const {
-  if (running() && Recorder::Get().phase() == Phase::kOn) usage_.LookLast(PreparedBytes());
-}
-
-int64_t Drain::PreparedBytes() const {
-  return int64_t{options_.ring->prepared()} * int64_t{format::kRingChunkBytes};
+  if (!own_descriptors_) return;
+  usage_.Write(ReadUsage(), int64_t{options_.ring->prepared()} * int64_t{format::kRingChunkBytes});
 }
 
 // What the session stream holds so far must be in the log before the events that need it.

@@ -57,8 +57,6 @@ class Drain {
   void Ask(uint32_t requests);
   // Waits until everything asked before is done; false after `ms`.
   bool Await(int ms);
-  // In a thread of the program that is about to end the session.
-  void WriteLastUsage() const;
   // Writes everything out, completes the log and ends the thread.
   void Quit();
   // Ends the thread and leaves the rest to whoever reads the run. `written_on`: the program's
@@ -82,8 +80,7 @@ class Drain {
   void Discard();
   bool RemovedWithItsLog();
   void WriteAnchors(bool always);
-  void WriteUsage();
-  int64_t PreparedBytes() const;
+  void WriteUsage(bool last);
   void FlushSession(uint64_t* chunk);
   void WriteNames();
   bool WriteName(uint32_t id);

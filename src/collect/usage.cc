@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,30 +31,16 @@ int64_t BytesOf(const char* status, const char* key) {
   return line == nullptr ? -1 : strtoll(line + strlen(key), nullptr, 10) * 1024;
 }
 
-int64_t CpuNs() {
-  timespec cpu = {};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-  return int64_t{cpu.tv_sec} * 1'000'000'000 + cpu.tv_nsec;
-}
-
 }  // namespace
 
 Usage ReadUsage() {
-  // Takes longer, and the caller stamps what comes last.
   char status[4096];
-  if (!ReadStart("/proc/self/status", status)) return {CpuNs(), -1, -1};
-  const int64_t peak = BytesOf(status, "\nVmHWM:"), resident = BytesOf(status, "\nVmRSS:");
-  return {CpuNs(), resident, peak};
-}
-
-int64_t PeakSinceBegin() {
-  rusage usage = {};
-  return getrusage(RUSAGE_SELF, &usage) == 0 ? int64_t{usage.ru_maxrss} * 1024 : -1;
-}
-
-Usage ReadUsageWithoutFiles(int64_t before) {
-  const int64_t peak = PeakSinceBegin();  // of all programs of the process: getrusage(2)
-  return {CpuNs(), -1, peak > before ? peak : -1};
+  const bool told = ReadStart("/proc/self/status", status);
+  // Takes longer, and the caller stamps what comes last.
+  timespec cpu = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+  return {int64_t{cpu.tv_sec} * 1'000'000'000 + cpu.tv_nsec,
+          told ? BytesOf(status, "\nVmRSS:") : -1, told ? BytesOf(status, "\nVmHWM:") : -1};
 }
 
 int64_t RunDelayNs(int os_id) {
@@ -67,33 +52,18 @@ int64_t RunDelayNs(int os_id) {
 
 void UsageCounters::Name(SessionStream* stream) {
   const format::NameAttributes counter{format::kKindSpan, format::kLayerNone, 0, 0};
-  const auto name = [&](const char* text) { return stream->Intern(text, counter.Pack()); };
-  session_.store(0);
-  before_.store(PeakSinceBegin());
-  resident_.store(name("crosscut.resident_bytes"));
-  peak_.store(name("crosscut.peak_bytes"));
-  cpu_.store(name("crosscut.cpu_ns"));
-  session_.store(Recorder::Get().session(), std::memory_order_release);
+  resident_ = stream->Intern("crosscut.resident_bytes", counter.Pack());
+  peak_ = stream->Intern("crosscut.peak_bytes", counter.Pack());
+  cpu_ = stream->Intern("crosscut.cpu_ns", counter.Pack());
 }
 
-void UsageCounters::Write(const Names& names, const Usage& usage, int64_t ours) {
+void UsageCounters::Write(const Usage& usage, int64_t ours) const {
   const auto bytes = [ours](uint32_t name, int64_t all) {
     if (all >= 0) crosscut_counter(name, std::max<int64_t>(0, all - ours));
   };
-  bytes(names.resident, usage.resident_bytes);
-  bytes(names.peak, usage.peak_bytes);
-  crosscut_counter(names.cpu, usage.cpu_ns);
-}
-
-void UsageCounters::Look(int64_t ours) {
-  Write({cpu_.load(), resident_.load(), peak_.load()}, ReadUsage(), ours);
-}
-
-void UsageCounters::LookLast(int64_t ours) const {
-  const uint32_t session = session_.load(std::memory_order_acquire);
-  if (session == 0 || session != Recorder::Get().session()) return;
-  const Usage usage = ReadUsageWithoutFiles(before_.load());
-  Write({cpu_.load(), resident_.load(), peak_.load()}, usage, ours);
+  bytes(resident_, usage.resident_bytes);
+  bytes(peak_, usage.peak_bytes);
+  crosscut_counter(cpu_, usage.cpu_ns);
 }
 
 }  // namespace crosscut::record

@@ -226,7 +226,6 @@ int Session::Stop(format::StopReason reason, bool wait) {
   if (!transition) return Fail(CROSSCUT_ERUNNING, "another start or stop is under way");
   const State before = state();
   if (!IsOpen(before)) return Fail(CROSSCUT_ENOTRUNNING, "no session is open");
-  log_.drain().WriteLastUsage();
   (void)Make(Change::kWithdraw, 0);
   sources_.Withdraw(/*from_control=*/InControl(before));
   if (!open()) return CROSSCUT_OK;  // a child that a source has forked
@@ -313,7 +312,6 @@ int Session::Flush() {
 // is flushed: whoever reads the run takes the rest out of the ring.
 void Session::AtExit(bool by_underscore_exit) {
   if (!IsSessionHere()) return;
-  if (open()) log_.drain().WriteLastUsage();
   const uint64_t tick = Now();
   if (!by_underscore_exit) EndPlugins();
   if (!open()) return LeaveNothing();

@@ -131,7 +131,7 @@ def test_the_page_draws_each_process_with_its_strips(recorded, tmp_path):
     for row in table(run, "utilization"):
         percent = 100 * row["cpu_ns"] / (row["end_ns"] - row["begin_ns"])
         cpu[row["process"]] = max(cpu.get(row["process"], 0), percent)
-        memory[row["process"]] = max(memory.get(row["process"], 0), row["resident_bytes"])
+        memory[row["process"]] = max(memory.get(row["process"], 0), row["resident_bytes"] or 0)
     assert cpu.keys() >= {row["process"] for row in named(run).values()}
     told = re.findall(r"<title>(CPU|memory): at most ([\d,]+) ", section)
     assert sorted(told) == sorted([*(("CPU", f"{most:,.0f}") for most in cpu.values()),
