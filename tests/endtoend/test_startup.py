@@ -15,8 +15,8 @@ HERE = pathlib.Path(__file__).parent
 MODULES = "import sys; print(*sorted(sys.modules))"
 # What every recorded Python has of ours, and of the standard library for us.
 OURS = {"crosscut", *(f"crosscut.{name}" for name in (
-    "_command_line", "_fork_warning", "_forks", "_hooks", "_inject", "_note", "_plugins", "_pycalls",
-    "_record", "_samples", "_source_state", "_sources", "adapters"))}
+    "_command_line", "_fork_warning", "_forks", "_hooks", "_inject", "_note", "_plugins",
+    "_pycalls", "_record", "_samples", "_source_state", "_sources", "adapters"))}
 STANDARD = {"__future__", "atexit", "gc"}
 
 
