@@ -233,7 +233,7 @@ clocked("faults.py", ("native", "python"), """
     tenth_sleep: waiting
     tenth_save: native disk python
     poll_with_timer: waiting other-process
-    lock: lock
+    lock: lock @hold
     thread_queue: waiting lock @produce
     thread_result: native @thread_part
     thread_sleep: waiting @sleep_part

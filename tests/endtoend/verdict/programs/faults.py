@@ -195,12 +195,12 @@ LOCK = threading.Lock()
 def hold():
     while True:
         with LOCK:
-            time.sleep(0.012)
+            time.sleep(0.012)  # HERE
         time.sleep(0.001)
 
 
 def lock():
-    with LOCK:  # HERE
+    with LOCK:
         pass
 
 
