@@ -113,7 +113,8 @@ double RunsChance(const std::vector<bool>& labels) {
   };
   double chance = 0;
   for (size_t r = 2; r <= runs; ++r) {
-    const auto half = static_cast<double>(r / 2);
+    const size_t pairs = r / 2;
+    const auto half = static_cast<double>(pairs);
     for (const auto& [x, y] : {std::pair(ones, n - ones), {n - ones, ones}}) {
       const double more = r % 2 == 0 ? half : half + 1;
       chance += std::exp(choose(x - 1, more - 1) + choose(y - 1, half - 1) - choose(n, ones));

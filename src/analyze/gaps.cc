@@ -40,7 +40,7 @@ void TellLeads(const trace::Trace& trace, const Context& context, std::vector<st
     steps.some += others;
   }
   if (steps.processes == 0) return;
-  const std::string lead = context.track_label(trace.processes[steps.first].lead);
+  const std::string& lead = context.track_label(trace.processes[steps.first].lead);
   out.push_back(std::to_string(steps.some) + " of " + std::to_string(steps.all) + " steps of " +
                 trace::Whose(steps.processes, trace.title({steps.first})) +
                 (steps.some == 1 ? " was made by a thread other than the lead ("
