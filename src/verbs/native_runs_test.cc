@@ -216,8 +216,7 @@ TEST_F(NativeRuns, APartOfOneIsARunOfItsOwnOrNothing) {
             std::string(std::istreambuf_iterator<char>(was), {}));
   const auto info = Info(out);
   ASSERT_TRUE(info.ok()) << info.status().message();
-  EXPECT_THAT(info->text,
-              HasSubstr("  window    2.200 µs, complete\n  holds     1 span, 1 track"));
+  EXPECT_THAT(info->text, HasSubstr("  window    2.200 µs, complete\n  holds     1 span, 1 track"));
   EXPECT_THAT(info->text, HasSubstr("job = seven\n"));
   // Never over another, and nothing is left where it fails.
   EXPECT_THAT(std::string(CutRun(dir_.string(), "p1-1", cut, out).message()),
