@@ -91,12 +91,13 @@ def test_the_line_that_changed_is_named_in_text_and_json(diff):
     words = " ".join(diff("a1", "busy").stdout.split())
     assert re.search(r"In data: (likely )?loop\.py:[45] burn, \+", words), words
     lines = tables(diff("a1", "busy", "--format=json"))["diff_step_lines"]
-    assert lines["operation"][0] == "data" and lines["line"][0].endswith(" burn")
+    # On a busy machine the mean of another operation may change by more.
+    told = [(line, change) for operation, line, change in zip(*(lines[column] for column in (
+        "operation", "line", "change_ns"))) if operation == "data"]
+    assert told[0][0].endswith(" burn")
     shown = re.search(r"burn, \+([\d.]+) (ms|µs) of the mean step", words)
     ns = float(shown[1]) * {"ms": 1e6, "µs": 1e3}[shown[2]]
-    told = [change for operation, change in zip(lines["operation"], lines["change_ns"])
-            if operation == "data"]
-    assert any(abs(change - ns) < 0.001 * ns for change in told)
+    assert any(abs(change - ns) < 0.001 * ns for _, change in told)
 
 
 def test_it_adds_up_to_the_nanosecond(diff):
