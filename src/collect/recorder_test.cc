@@ -1,6 +1,7 @@
 // The recorder where threads are interrupted, hidden, suspended or out of room.
 #include "src/collect/recorder.h"
 
+#include <grp.h>
 #include <gtest/gtest.h>
 #include <limits.h>
 #include <pthread.h>
@@ -10,6 +11,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <numeric>
 #include <random>
 #include <string>
 #include <thread>
@@ -546,6 +548,17 @@ TEST(Usage, IsWhatTheKernelSays) {
   const Usage later = ReadUsage();
   EXPECT_GE(later.peak_bytes, static_cast<int64_t>(more));
   EXPECT_LT(later.resident_bytes, later.peak_bytes - (16 << 20)) << "given back";
+  const pid_t pid = fork();
+  if (pid == 0) {
+    std::vector<gid_t> groups(20'000);
+    std::iota(groups.begin(), groups.end(), gid_t{1'000'000});
+    if (setgroups(groups.size(), groups.data()) != 0) _exit(0);  // only root may
+    const Usage of_many = ReadUsage();
+    _exit(of_many.peak_bytes >= of_many.resident_bytes && of_many.resident_bytes > 0 ? 0 : 1);
+  }
+  int status = 1;
+  waitpid(pid, &status, 0);
+  EXPECT_EQ(status, 0) << "beside many groups";
   long long ran = 0, waited = 0, waited_after = 0;
   const auto read = [&ran](long long* to) {
     FILE* const stat = fopen("/proc/thread-self/schedstat", "re");

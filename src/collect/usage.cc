@@ -14,15 +14,22 @@
 namespace crosscut::record {
 namespace {
 
-// As much of a file as there is room for, which ends with a 0; whether there is any.
+// The end of a file, at least half as much as there is room for where it has that, and a 0 behind;
+// whether there is any.
 template <size_t n>
-bool ReadStart(const char* path, char (&text)[n]) {
+bool ReadEnd(const char* path, char (&text)[n]) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
-  const ssize_t got = read(fd, text, n - 1);
+  size_t have = 0;
+  for (ssize_t got; (got = read(fd, text + have, n - 1 - have)) > 0;) {
+    have += static_cast<size_t>(got);
+    if (have < n - 1) continue;
+    memmove(text, text + have - n / 2, n / 2);
+    have = n / 2;
+  }
   close(fd);
-  text[std::max<ssize_t>(got, 0)] = '\0';
-  return got > 0;
+  text[have] = '\0';
+  return have > 0;
 }
 
 // proc_pid_status(5).
@@ -34,8 +41,8 @@ int64_t BytesOf(const char* status, const char* key) {
 }  // namespace
 
 Usage ReadUsage() {
-  char status[4096];
-  const bool told = ReadStart("/proc/self/status", status);
+  char status[8192];  // the groups of the user, of which there may be thousands, stand before
+  const bool told = ReadEnd("/proc/self/status", status);
   // Takes longer, and the caller stamps what comes last.
   timespec cpu = {};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
@@ -46,7 +53,7 @@ Usage ReadUsage() {
 int64_t RunDelayNs(int os_id) {
   char path[64], line[256];
   snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", os_id);
-  const char* second = ReadStart(path, line) ? strchr(line, ' ') : nullptr;
+  const char* second = ReadEnd(path, line) ? strchr(line, ' ') : nullptr;
   return second == nullptr ? -1 : strtoll(second, nullptr, 10);
 }
 
